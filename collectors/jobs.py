@@ -10,6 +10,7 @@ import argparse
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields, replace
+from datetime import date
 from functools import partial
 from pathlib import Path
 from pkgutil import resolve_name
@@ -222,6 +223,8 @@ def asked_notes(
     chosen = settings_from(notes.NotesSettings, options)
     dump = _only(asked.dump, "--dump", "one folder of TSV files, or --download")
     source = notes_source(workspace, settings.posts, dump, asked.posts, asked.posts_from)
+    if settings.sources.x_notes is not None:
+        source = replace(source, columns=settings.sources.x_notes.columns)
     if options.explain and source.online is not None:
         source = replace(source, online=replace(source.online, ask=False))
     quarter = options.quarter
@@ -261,6 +264,8 @@ def configured_notes_source(workspace: Workspace, settings: Settings) -> notes.N
         return None
     folder, base_url = workspace.snapshots("x-notes"), configured.base_url or PUBLIC_URL
     dump = Path(configured.dump) if configured.dump is not None else newest_snapshot(folder, base_url)
+    while dump is not None and configured.dump is None and fault_of_dump(dump, settings):
+        dump = newest_snapshot(folder, base_url, before=date.fromisoformat(dump.name))
     if dump is None:
         raise ConfigError(
             f"[sources.x-notes] names no dump, and no whole snapshot from {base_url} is there",
@@ -270,7 +275,19 @@ def configured_notes_source(workspace: Workspace, settings: Settings) -> notes.N
             code="no-snapshot",
         )
     posts = Path(configured.posts) if configured.posts else None
-    return notes_source(workspace, settings.posts, dump, posts, configured.posts_from)
+    source = notes_source(workspace, settings.posts, dump, posts, configured.posts_from)
+    return replace(source, columns=configured.columns)
+
+
+def fault_of_dump(dump: Path, settings: Settings) -> HelloFreshError | None:
+    """Why a dump's tables cannot be read, from their headers; None if they can."""
+    configured = settings.sources.x_notes
+    try:
+        source = notes.NotesSource(dump, columns=configured.columns if configured is not None else {})
+        source.check_columns(notes.NotesSettings())
+    except SourceError as error:
+        return error
+    return None
 
 
 def collect_ratings(workspace: Workspace, dump: Path, quarter: Quarter, **options: Any) -> BridgingReport:
@@ -350,7 +367,8 @@ def asked_edits(
     configured, dumps = settings.sources.wikipedia_edits, options.dump
     quarter, pending, rule = options.quarter, options.pending, settings_from(wikipedia.EditsSettings, options)
     if options.api is not None:
-        options.api = _only(options.api, "--api", "one wiki's api.php")
+        one = _only(options.api, "--api", "one wiki's api.php")
+        options = argparse.Namespace(**{**vars(options), "api": one})
     if dumps is None and options.api is None and configured is not None and configured.dump is not None:
         dumps = [Path(name) for name in configured.dump]
     if dumps is None:

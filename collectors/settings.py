@@ -43,13 +43,13 @@ def _tuple(value: object) -> tuple[object, ...]:
     return tuple(cast("list[object]", value))
 
 
-def refuse_small(settings: object, **least: int) -> None:
-    """Refuse settings below their least values; raises ConfigError naming the first."""
+def refuse_small(settings: object, task: str, **least: int) -> None:
+    """Refuse a task's settings below their least values; raises ConfigError naming the first."""
     for name, value in least.items():
         if getattr(settings, name) < value:
             raise ConfigError(
                 f"{getattr(settings, name)} is too small",
-                where=f"wikipedia-edits setting {name}",
+                where=f"{task} setting {name}",
                 expected=f"at least {value}",
                 code="bad-setting",
             )
@@ -301,7 +301,7 @@ class EditsSettings:
                 code="bad-setting",
             )
         least = {"min_changed_characters": 0, "max_paragraphs": 1, "base_revisions": 1, "paragraphs_per_revision": 1}
-        refuse_small(self, **least)
+        refuse_small(self, "wikipedia-edits", **least)
 
     def required_revisions(self, paragraphs: int) -> int:
         """N: the later revisions that an edit must survive in an article of this many paragraphs."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -45,6 +45,10 @@ class DailySettings(Strict):
 
     archive_days: int = Field(default=7, ge=1, le=90)
     """Days between snapshots of a source that keeps its dumps only for days."""
+    opens: Literal["when asked", "by itself"] = "when asked"
+    """Whether a quarter waits for `hellofresh quarter open`, or opens on its day if nothing speaks against it."""
+    least_samples: int = Field(default=20, ge=1)
+    """Fewest samples of a task in a quarter that opens by itself."""
     hydrate_days: int = Field(default=30, ge=1, le=366)
     """Days between checks of the posts of public quarters whose texts are withheld."""
     analyses: bool = True
@@ -72,6 +76,8 @@ class NotesSourceSettings(Strict):
     """Whether snapshots include the ratings (about 11 GB), to which voters are fitted."""
     accept_partial: bool = False
     """Whether to accept a dump with over 1% of the notes in only one of its tables."""
+    columns: dict[str, str] = Field(default_factory=dict)
+    """Names that columns of the dump have now, by their usual names, when the source has renamed some."""
     claimed: str | None = None
     """Folder of names that note writers claim."""
     also: list[str] = Field(default=[])

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -24,28 +24,40 @@ from hellofresh.core.files import sha256_file
 from hellofresh.submissions.check import Due
 from hellofresh.tasks.samples import MAIN
 from leaderboard.components.labels import Links, PageKey, dated, edition_choice, task_order, task_title
-from leaderboard.components.markup import Html, el, inline_picture, join, problem, sized
-from leaderboard.components.parts import ChartPart, DataTable, File, Offer, Part, UploadForm
+from leaderboard.components.markup import Html, el, inline_picture, inner_link, join, problem, sized, visible
+from leaderboard.components.parts import (
+    Beside,
+    ChartPart,
+    Chooser,
+    DataTable,
+    File,
+    GuessPart,
+    Offer,
+    Part,
+    RankingPart,
+    UploadForm,
+)
+from leaderboard.components.ranking import highlight_style
 from leaderboard.components.tables import Row
 from leaderboard.data.board import Board, SplitKey, load_board
 from leaderboard.data.uploads import load_dues
 from leaderboard.serving import board_folder
 from leaderboard.submit import show_form
 from leaderboard.views import Page, Visit, all_pages, foot, home_of, page_keys
-from leaderboard.widgets import show_chart, show_file, show_offer, show_table
+from leaderboard.widgets import show_chart, show_file, show_guess, show_offer, show_ranking, show_table
 
 _STYLE = Path(__file__).with_name("style.css")
 _HERE = ("localhost", "127.0.0.1", "::1")
 
 
 class AddressLinks(Links):
-    """Addresses of pages as parameters: `?page=&task=&edition=`, and choices."""
+    """Streamlit's own addresses of pages, with the split and choices as parameters; no address sends on to another."""
 
     def to(self, page: str, split: SplitKey, **choices: str) -> str | None:
         """See `Links`."""
         if (page, split, ()) not in self.paths and (page, split, tuple(choices.items())) not in self.paths:
             return None
-        return f"./?{urlencode({'page': page, 'task': split.task, 'edition': edition_key(split), **choices})}"
+        return f"./{page}?{urlencode({**address_of(split), **choices})}"
 
 
 @dataclass(slots=True, eq=False)
@@ -60,7 +72,8 @@ class LiveVisit(Visit):
         self.attached.clear()
 
     def choose(self) -> None:
-        """Do nothing: task and edition are chosen above the page."""
+        """Show the boxes of task and edition."""
+        self.body.append(Chooser())
 
     def handle(self, drawn: Callable[[], Html | str | None], *values: Callable[[], Part | None]) -> None:
         """Show the values."""
@@ -81,6 +94,11 @@ class LiveVisit(Visit):
             sized("img", svg, src=inline_picture(svg), alt=said, loading="lazy", class_=name)
             for name, svg in both.items()
         )
+
+
+def address_of(split: SplitKey) -> dict[str, str]:
+    """The parameters that name a split."""
+    return {"task": split.task, "edition": edition_key(split)}
 
 
 def edition_key(split: SplitKey) -> str:
@@ -150,7 +168,7 @@ def main() -> None:
     st.set_page_config(
         page_title="HelloFresh leaderboard", page_icon=str(_STYLE.parent / "export/icon.svg"), layout="wide"
     )
-    st.html(_STYLE)
+    st.html(f"<style>{_STYLE.read_text(encoding='utf-8')}\n{highlight_style()}</style>")
     try:
         _need_own_name()
         shown = Shown.now()
@@ -197,55 +215,80 @@ def _run(shown: Shown) -> None:
                 default=page is all_pages()[0],
                 visibility="visible" if page.path in alone else "hidden",
             )
-    current = st.navigation(list(pages.values()), position="top")
-    query = st.query_params.to_dict()
-    wanted = pages.get(query.pop("page", ""))
-    if wanted is not None and wanted is not current:
-        st.switch_page(wanted, query_params=query)
-    st.query_params.pop("page", None)
-    current.run()
+    st.navigation(list(pages.values()), position="hidden").run()
 
 
 def _show_page(page: Page, shown: Shown, pages: Mapping[str, StreamlitPage]) -> None:
-    """Show a page with the choice of its task and edition, and its footer."""
+    """Show a page with the menu, the choice of its task and edition, and its footer."""
     board, (places, home) = board_of(shown), places_of(shown)
     mine = list(dict.fromkeys(split for path, split, _ in places if path == page.path))
     split = home if page.once else _chosen(mine, home)
+    _show_menu(page, pages, address_of(split) if not page.once or "task" in st.query_params else {})
     query = st.query_params.to_dict()
     options = [dict(choices) for path, one, choices in places if (path, one) == (page.path, split) and choices]
     choices = next((one for one in options if one.items() <= query.items()), {})
-    if page.once:
-        pass
-    elif not choices and (page.path, split, ()) not in places:
-        st.html(str(el("p", "Choose one on the leaderboard.", class_="hf")))
-        return
-    elif not choices:
-        _show_choice(board, mine, split)
+    if not page.once and not choices and (page.path, split, ()) not in places:
+        _show_absent(page, split, options, places)
+    else:
+        _show_parts(page, shown, split, choices, mine)
+    st.html(str(foot(board, shown.fingerprint)))
+
+
+def _show_parts(
+    page: Page, shown: Shown, split: SplitKey, choices: Mapping[str, str], mine: Sequence[SplitKey]
+) -> None:
+    """The parts of a page, files beside each other."""
+    board = board_of(shown)
     for files, parts in groupby(composed(shown, page.path, split, choices), lambda part: isinstance(part, File)):
         with st.container(horizontal=files):
             for part in parts:
                 if isinstance(part, DataTable):
-                    _show_table(part, page, shown, split, pages)
+                    _show_table(part, page, shown, split)
+                elif isinstance(part, Chooser):
+                    _show_choice(board, mine, split)
                 else:
                     _show(part)
                 if isinstance(part, UploadForm):
                     show_form(board, dues_of(shown))
-    st.html(str(foot(board, shown.fingerprint)))
+
+
+def _show_menu(page: Page, pages: Mapping[str, StreamlitPage], about: Mapping[str, str]) -> None:
+    """Links to all pages, about the same split; behind a word on a phone."""
+
+    def links() -> None:
+        for path, there in pages.items():
+            if there.visibility == "visible":
+                own = {} if path == all_pages()[0].path else dict(about)
+                title = there.title
+                st.page_link(there, label=f"**{title}**" if path == page.path else title, query_params=own)
+
+    with st.container(horizontal=True, key="hf-menu", vertical_alignment="center"):
+        st.html(str(el("a", "HelloFresh", href="./", target="_self", class_="hf-brand")))
+        with st.container(horizontal=True, key="hf-menu-wide"):
+            links()
+        with st.container(key="hf-menu-phone"), st.popover("Menu"):
+            links()
+
+
+def _show_absent(
+    page: Page, split: SplitKey, options: Sequence[Mapping[str, str]], places: Mapping[PageKey, str]
+) -> None:
+    """What the address asked for and is not here, and where to find what is."""
+    asked = next((st.query_params[name] for one in options for name in one if name in st.query_params), "")
+    said = f"There is no “{visible(asked, 60)}” on {task_title(split.task)}, {split.edition}. " if asked else ""
+    way = inner_link(AddressLinks(places, "").to("leaderboard", split), "The ranking")
+    title = el("h1", f"{page.title}: not here" if asked else page.title)
+    st.html(str(el("div", title, el("p", said, way, " names all that are."), class_="hf")))
 
 
 def _chosen(mine: Sequence[SplitKey], home: SplitKey) -> SplitKey:
-    """The split in the address, else that of the previous page, else that of the first page."""
-    before = st.session_state.get("split", home)
-    task = st.query_params.get("task", before.task)
-    edition = st.query_params.get("edition", edition_key(before))
+    """The split in the address, else the nearest: of its task, or that of the first page."""
+    task = st.query_params.get("task", home.task)
+    edition = st.query_params.get("edition", edition_key(home))
     named = [split for split in mine if (split.task, edition_key(split)) == (task, edition)]
     alike = sorted((split for split in mine if split.task == task), key=lambda split: split.kind != MAIN)
     first = [split for split in mine if split == home]
-    chosen: SplitKey = next(iter(named or alike or first or mine))
-    st.session_state["split"] = chosen
-    if chosen != home or "task" in st.query_params:
-        st.query_params.update(task=chosen.task, edition=edition_key(chosen))
-    return chosen
+    return next(iter(named or alike or first or mine))
 
 
 def _show_choice(board: Board, mine: Sequence[SplitKey], split: SplitKey) -> None:
@@ -257,43 +300,56 @@ def _show_choice(board: Board, mine: Sequence[SplitKey], split: SplitKey) -> Non
         st.query_params.pop("edition", None)
         st.query_params[name] = st.session_state[f"choose-{name}"]
         st.query_params.setdefault("task", split.task)
-        st.session_state["split"] = split
 
     def said(edition: str) -> str:
         one = editions[edition]
         return edition_choice(board, one) + (f", {one.kind}" if one.kind != MAIN else "")
 
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, key="hf-choose"):
         for name, title, options, at, form in (
             ("task", "Task", tasks, split.task, task_title),
             ("edition", "Quarter or data set", list(editions), edition_key(split), said),
         ):
             key = f"choose-{name}"
             st.session_state[key] = at
-            st.selectbox(title, options, format_func=form, key=key, on_change=keep, args=[name], width=340)
+            st.selectbox(
+                title, options, format_func=form, key=key, on_change=keep, args=[name], label_visibility="collapsed"
+            )
 
 
 @st.fragment
-def _show_table(part: DataTable, page: Page, shown: Shown, split: SplitKey, pages: Mapping[str, StreamlitPage]) -> None:
+def _show_table(part: DataTable, page: Page, shown: Shown, split: SplitKey) -> None:
     """A table and the details of its ticked rows; searches, filters and ticks rerun only this part of the page."""
     picked = show_table(part)
-    if picked and part.opens:
-        st.switch_page(pages[part.opens], query_params=st.query_params.to_dict())
-    elif page.opened is not None and part.picks:
+    if page.opened is not None and part.picks:
         for behind in composed(shown, page.path, split, {}, picked):
             _show(behind)
 
 
+@st.fragment
+def _show_ranking(part: RankingPart) -> None:
+    """A ranking in tabs; filters rerun only this part of the page."""
+    show_ranking(part, _show)
+
+
+_SHOWN: Mapping[type, Callable[[Any], object]] = {
+    DataTable: show_table,
+    ChartPart: show_chart,
+    File: show_file,
+    Offer: show_offer,
+    RankingPart: _show_ranking,
+    GuessPart: show_guess,
+}
+
+
 def _show(part: Part) -> None:
     """Show a part by its widget."""
-    match part:
-        case DataTable():
-            show_table(part)
-        case ChartPart():
-            show_chart(part)
-        case File():
-            show_file(part)
-        case Offer():
-            show_offer(part)
-        case Html():
-            st.html(dated(str(el("div", part, class_="hf")), now()))
+    if isinstance(part, Beside):
+        for column, parts in zip(st.columns([2.6, 1], gap="large"), (part.wide, part.narrow), strict=True):
+            with column:
+                for one in parts:
+                    _show(one)
+    elif isinstance(part, Html):
+        st.html(dated(str(el("div", part, class_="hf")), now()))
+    elif type(part) in _SHOWN:
+        _SHOWN[type(part)](part)

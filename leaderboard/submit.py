@@ -19,7 +19,7 @@ from hellofresh.submissions.inbox import VARIABLE, HandedIn, Inbox
 from leaderboard.components.labels import task_title
 from leaderboard.components.markup import Html, el, heading, notice, visible
 from leaderboard.data.board import Board
-from leaderboard.data.uploads import Upload, known_teams_on, review, said_toml
+from leaderboard.data.uploads import Upload, known_teams_on, review, said_toml, visitor_of
 from leaderboard.views.submit import (
     check_result,
     due_key,
@@ -162,9 +162,7 @@ def _hand_in(submission: Submission, due: Due, inbox: Inbox) -> None:
     mark = f"{due_key(due)}/{submission.team}/{submission.system}/{submission.sha256}"
     if st.button("Submit", type="primary", disabled=mark in kept):
         try:
-            # Without an address, as behind a proxy on this machine, the proxy supplies it.
-            named = (st.context.ip_address, st.context.headers.get("X-Real-IP"))
-            visitor = next((one for one in named if isinstance(one, str) and one), "")
+            visitor = visitor_of(st.context.ip_address, st.context.headers.get("X-Real-IP"))
             kept[mark] = inbox.hand_in(submission, due, visitor=visitor)
         except SubmissionError as error:
             _show(notice(f"{visible(error.what[:1].upper() + error.what[1:], 300)}.", visible(error.fix, 300)))

@@ -18,7 +18,7 @@
     const titles = heads.map((head) => head.textContent.trim());
     const column = (title) => titles.indexOf(title);
     const find = tools.querySelector("[type=search]");
-    const [provenance, order] = ["provenance", "order"].map((id) => tools.querySelector("#" + id));
+    const order = tools.querySelector("#order");
     const filters = [...tools.querySelectorAll("select[data-column]")];
     const none = Object.fromEntries(filters.map((select) => [select.id, ""]));
     const boxes = [...tools.querySelectorAll("[type=checkbox][value]")];
@@ -26,7 +26,7 @@
     const keyOf = (title) => (title === "#" ? "rank" : title.toLowerCase().replaceAll(" ", "-"));
     const sortable = titles.flatMap((title, at) => (heads[at].querySelector(".hf-unseen") ? [] : [at]));
     const hidden = boxes.filter((box) => !box.checked).map((box) => keyOf(titles[box.value - 1])).join(",");
-    const initial = { sort: "", find: "", ...none, provenance: "", hide: hidden, compare: "" };
+    const initial = { sort: "", find: "", ...none, hide: hidden, compare: "" };
     let state = { ...initial };
     let sorted = "";
     let dropped = "";
@@ -39,10 +39,6 @@
     const number = (text) => Number.parseFloat(/\d[\d,.]*/.exec(text)?.[0].replaceAll(",", "") ?? "NaN");
     const isText = (at) => ["hf-name", "hf-text"].some((kind) => heads[at].classList.contains(kind));
     const risesFirst = (at) => isText(at) || ["#", "Cost", "No answer"].includes(titles[at]);
-    const sourceOf = (row) => upper(row, column("Provenance"));
-    const narrow = // where systems were run here, uploaded ones are shown when they are asked for
-      every.some((row) => row.closest(".hf-system") && sourceOf(row) !== "uploaded") &&
-      every.some((row) => sourceOf(row) === "uploaded");
     const texts = new Map(); // of each row, in small letters, made when they are first asked for
 
     function read() {
@@ -82,11 +78,6 @@
     const byNumber = (turn) => (a, b) =>
       Number.isNaN(a) || Number.isNaN(b) ? Number(Number.isNaN(a)) - Number(Number.isNaN(b)) : turn * (a - b);
 
-    function isOf(row) {
-      if (state.provenance) return state.provenance === "all" || state.provenance === sourceOf(row);
-      return Boolean(state.find) || !narrow || sourceOf(row) !== "uploaded";
-    }
-
     function filter() {
       const wanted = state.find.toLowerCase();
       const system = column("System");
@@ -94,8 +85,7 @@
         if (wanted && !texts.has(row)) texts.set(row, row.cells[system].textContent.toLowerCase());
         row.hidden = Boolean(
           (wanted && !texts.get(row).includes(wanted)) ||
-            filters.some((select) => state[select.id] && groupOf(row, select) !== state[select.id]) ||
-            !isOf(row),
+            filters.some((select) => state[select.id] && groupOf(row, select) !== state[select.id]),
         );
       }
       bodies.forEach((body, k) => (body.hidden = rows[k].every((row) => row.hidden)));
@@ -103,9 +93,7 @@
       const counted = every.some((row) => row.hidden && number(upper(row, 0)) > 0) ? "; ranks count the hidden too" : "";
       status.textContent = left < every.length ? `${left} of ${every.length} systems shown${counted}` : "";
       if (dropped) status.textContent += (status.textContent && ".") + dropped;
-      if (!left) offerButton(status, "Clear search and filters", { find: "", ...none, provenance: "" });
-      if (left === every.length || !narrow || state.provenance || state.find) return;
-      offerButton(status, "Show uploaded systems", { provenance: "all" });
+      if (!left) offerButton(status, "Clear search and filters", { find: "", ...none });
     }
 
     function offerButton(place, text, change) {
@@ -174,15 +162,14 @@
 
     function show() {
       find.value = state.find;
-      for (const select of [...filters, provenance, order]) {
+      for (const select of [...filters, order]) {
         const key = select === order ? "sort" : select.id;
         select.value = state[key];
         if (select.selectedIndex >= 0) continue;
         select.value = "";
         // The menu has one direction of each column, heads have both.
         if (key === "sort" && sortable.some((at) => keyOf(titles[at]) === state.sort.replace("-", ""))) continue;
-        // "All sources" of another board is what this one shows anyway.
-        if (state[key] !== "all") dropped += ` The address asked for ${key} “${state[key].slice(0, 60)}”, which is not here: left out.`;
+        dropped += ` The address asked for ${key} “${state[key].slice(0, 60)}”, which is not here: left out.`;
         state[key] = "";
         write(false);
       }
@@ -222,13 +209,10 @@
       order.add(new Option(titles[at] === "#" ? "Rank" : titles[at], (risesFirst(at) ? "" : "-") + keyOf(titles[at])));
     }
     filters.forEach((select) => offer(select, every.map((row) => groupOf(row, select))));
-    if (!narrow) provenance.remove(0);
-    offer(provenance, every.map(sourceOf));
-    if (!narrow) provenance.options[0].value = "";
     const more = tools.querySelector(".hf-more");
     more.addEventListener("click", () => more.setAttribute("aria-expanded", String(tools.classList.toggle("hf-open"))));
     find.addEventListener("input", () => choose({ find: find.value.trim() }, false));
-    for (const select of [...filters, provenance])
+    for (const select of filters)
       select.addEventListener("change", () => choose({ [select.id]: select.value }));
     order.addEventListener("change", () => choose({ sort: order.value }));
     for (const box of boxes) {
@@ -266,10 +250,12 @@
       if (location.hash.includes("=") || !location.hash) {
         read();
         show();
+        const tab = tools.closest(".hf-tabs > section");
+        const place = tab ? [...tab.parentElement.querySelectorAll(":scope > section")].indexOf(tab) : -1;
+        if (location.hash && place >= 0) document.getElementById(`tab-${place}`).checked = true;
       }
     };
     if (location.hash.includes("=")) update();
-    else if (narrow) show();
     else hide();
     tools.dataset.ready = "";
   }

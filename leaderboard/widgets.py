@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,8 +11,18 @@ from typing import Any, Literal
 import polars as pl
 import streamlit as st
 
-from leaderboard.components.markup import el
-from leaderboard.components.parts import ALL, ChartPart, DataColumn, DataTable, File, Offer
+from leaderboard.components.markup import el, named
+from leaderboard.components.parts import (
+    ALL,
+    ChartPart,
+    DataColumn,
+    DataTable,
+    File,
+    GuessPart,
+    Offer,
+    Part,
+    RankingPart,
+)
 from leaderboard.components.tables import as_csv, as_json, as_latex, is_same, line_above
 
 _ROW, _HEAD, _MOST_ROWS = 35, 38, 16
@@ -23,7 +33,11 @@ _LONG, _LONGEST = 10, 92
 
 def show_table(table: DataTable) -> tuple[str, ...]:
     """Show a table with its search, filters and charts; returns the keys of ticked rows."""
-    kept = _narrowed(table)
+    return _show_frame(table, _narrowed(table))
+
+
+def _show_frame(table: DataTable, kept: Sequence[bool]) -> tuple[str, ...]:
+    """Show the rows of a table that are kept, and its charts; returns the keys of ticked rows."""
     at = [place for place, keep in enumerate(kept) if keep]
     frame = table.frame.filter(pl.Series(kept, dtype=pl.Boolean)) if len(at) < len(kept) else table.frame
     same = [
@@ -56,13 +70,61 @@ def show_table(table: DataTable) -> tuple[str, ...]:
     return picked
 
 
+def show_ranking(part: RankingPart, show: Callable[[Part], None]) -> None:
+    """A ranking: its filters behind a button, then tabs with the picture, the values, and what belongs to it."""
+    chosen = sum(bool(st.query_params.get(one.name)) for one in part.table.filters)
+    with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):
+        if chosen:
+            st.text(f"{chosen} {'filter' if chosen == 1 else 'filters'} set")
+        with st.popover("Filters"):
+            kept = _narrowed(part.table)
+        with st.popover("Share"):
+            st.code(st.context.url or "", language=None)
+    picture, values, *others = st.tabs(["Ranking", "Table", *part.tabs])
+    with picture:
+        st.html(str(el("div", part.draw(kept), class_="hf")))
+    with values:
+        _show_frame(part.table, kept)
+    for tab, parts in zip(others, part.tabs.values(), strict=True):
+        with tab:
+            for one in parts:
+                show(one)
+
+
+def show_guess(part: GuessPart) -> None:
+    """A sample at a time with a button for each class, and how many the visitor and the best system got right."""
+    answers: list[int] = st.session_state.setdefault("guesses", [])
+    answers = answers if len(answers) <= len(part.samples) else []
+    place = len(answers)
+    if place:
+        _, truth, said = part.samples[place - 1]
+        right = answers[-1] == truth
+        verdict = el("strong", "\N{CHECK MARK} Right. " if right else "Wrong. ", class_="hf-right" if right else None)
+        st.html(str(el("div", el("p", verdict, said), class_="hf hf-answered", role="status")))
+    if place < len(part.samples):
+        st.html(str(el("div", part.samples[place][0], class_="hf")))
+        with st.container(horizontal=True):
+            for label in reversed(range(len(part.classes))):
+                st.button(part.classes[label].capitalize(), key=f"guess-{place}-{label}", width="stretch",
+                          type="primary" if label else "secondary", on_click=answers.append, args=[label])  # fmt: skip
+    if place:
+        mine = sum(answer == truth for answer, (_, truth, _) in zip(answers, part.samples, strict=False))
+        tally = [el("span", "You ", el("b", f"{mine} of {place}"))]
+        if part.best:
+            theirs = f"{sum(part.best[1][:place])} of {place}"
+            tally.append(el("span", "Best system, ", named(part.best[0], 24), " ", el("b", theirs)))
+        st.html(str(el("div", *tally, class_="hf hf-tally")))
+    if place == len(part.samples):
+        st.button("Start again", key="guess-again", on_click=answers.clear)
+
+
 def _ticking(table: DataTable) -> list[str]:
     """Explanation of ticks at the left of a row."""
     if not table.picks:
         return []
     if len(table.picks) > 1:
         return [f"Tick 2 to {len(table.picks)} rows at the left to compare them."]
-    return [f"Tick a row at the left to open {'its page' if table.opens else 'it below'}."]
+    return ["Tick a row at the left to open it below."]
 
 
 def _ticked(table: DataTable, at: Sequence[int], frame: pl.DataFrame, common: Mapping[str, Any]) -> tuple[str, ...]:
@@ -77,14 +139,16 @@ def _ticked(table: DataTable, at: Sequence[int], frame: pl.DataFrame, common: Ma
     asked = [st.query_params[name] for name in table.picks if name in st.query_params] or table.picked
     keys = [table.keys[row] for row in at]
     # Ticks are places. Where other rows stand there they are set anew: another table would be drawn from scratch.
-    box, shown = f"table {table.title}", f"rows of {table.title}"
-    if box not in st.session_state or st.session_state.get(shown) != keys:
+    # So they are where Back or a link has changed the address.
+    box, shown, seen = (f"{what} {table.title}" for what in ("table", "rows of", "address of"))
+    if box not in st.session_state or st.session_state.get(shown) != keys or st.session_state.get(seen) != list(asked):
         rows = [place for place, key in enumerate(keys) if key in asked]
         st.session_state[box], st.session_state[shown] = {"selection": {"rows": rows}}, keys
     mode: Literal["multi-row", "single-row"] = "multi-row" if len(table.picks) > 1 else "single-row"
     state = st.dataframe(frame, key=box, on_select="rerun", selection_mode=mode, **common)
     picked = tuple(keys[row] for row in state.selection.rows if row < len(keys))[: len(table.picks)]
     _keep(table, picked)
+    st.session_state[seen] = list(picked)
     return picked
 
 

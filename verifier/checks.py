@@ -186,7 +186,7 @@ def _score_checks(
             said = f"{len(handed_in):,} by others, as they were handed in before the deadline, and no more"
             other: list[str] = []
             _survive(lambda: other.extend(scores.handed_in_faults(handed_in)), other)
-            yield Check(manifest.name, "receipts", said, other)
+            yield Check(manifest.name, "receipts", said, other, unchecked=sorted(scores.unrated))
     for wanted in figures:
         if wanted.may_be_of(manifest) and (content.has_labels or "edition" in wanted.wanted):
             missing = "no score is" if content.has_labels else "labels are not public yet for"

@@ -122,6 +122,7 @@ class Content:
         chances: by entry and prompt of a prospective split, for each sample: a probability of each class, or nan.
         numbers: by entry, prompt and metric, for each sample: its value (nan if missing) and weight.
         responses: SHA-256 of the text, or of the documents of a ranking, by entry and sample.
+        rated: names of the rated systems, and SHA-256 of their responses, of a closed study.
         tombstones: by id.
         committed: number of commitments.
         faults, unchecked: by file.
@@ -147,6 +148,7 @@ class Content:
     chances: dict[tuple[str, str], FloatArray] = field(default_factory=dict)
     numbers: dict[tuple[str, str, str], FloatArray] = field(default_factory=dict)
     responses: dict[tuple[str, str], str] = field(default_factory=dict)
+    rated: set[str] = field(default_factory=set)
     tombstones: Mapping[str, Row] = field(default_factory=dict)
     committed: int = 0
     faults: dict[str, list[str]] = field(default_factory=dict)

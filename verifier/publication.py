@@ -152,7 +152,7 @@ def publication_checks(root: Path, *, prose: str = _PROSE) -> list[Check]:
         return [Check(name, "publication", "", (f"{ACCOUNT}: {error}",))]
     listed, parts = {entry["path"]: entry for entry in account["files"]}, list(_releases(root))
     unreadable = (ValueError, KeyError, IndexError, TypeError, AttributeError, OSError, polars.exceptions.PolarsError)
-    corpora = ["tables of corpora"] if any(path.startswith("data/corpus-") for path in listed) else []
+    corpora = ["tables and manifests of corpora"] if any(path.startswith("data/corpus-") for path in listed) else []
     found = []
     for what, said, faults_of, unchecked in (
         ("publication", f"{len(listed)} files as {ACCOUNT} lists them, and nothing else",

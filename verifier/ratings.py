@@ -111,6 +111,7 @@ class StudyCheck(_BesideCheck):
             self.faults.append(short(str(error)))
             return
         self.responses = len(key)
+        self.content.rated.update(*((row["system"], row["text_sha256"]) for row in key))
         self.unchecked += [
             "wording and conditions of the rubric",
             "which rater gave a rating, and ratings without value",

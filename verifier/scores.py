@@ -247,12 +247,14 @@ class ScoreCheck:
         number: scores read.
         faults: of the scores.
         unchecked: scores that were not recomputed.
+        unrated: submissions of responses that nobody rated, which are not published.
     """
 
     content: Content
     number: int = 0
     faults: list[str] = field(default_factory=list)
     unchecked: set[str] = field(default_factory=set)
+    unrated: set[str] = field(default_factory=set)
     _first: dict[str, Row] = field(default_factory=dict)
     _metrics: dict[str, Metric] = field(default_factory=dict)
     _leading: dict[str, Row] = field(default_factory=dict)
@@ -423,7 +425,9 @@ class ScoreCheck:
         # A system of a rated study has the edition in place of a team.
         rated = "" if self.content.classes else f"{self.content.manifest.edition}/"
         published = {entry for entry in handed if not (rated and entry.startswith(rated))}
-        missing = sorted(handed_in.keys() - published)
+        missing = sorted(
+            entry for entry in handed_in.keys() - published if not self._is_unrated(entry, handed_in[entry])
+        )
         yield from (f"{short(entry)} was handed in and is not among the predictions" for entry in missing)
         for entry in sorted(published):
             if entry not in handed_in:
@@ -440,6 +444,14 @@ class ScoreCheck:
                 yield f"{short(entry)}: about is not the notes that were handed in, with what the entry is flagged for"
             if self._answers_of(entry) != self._answers_given(given):
                 yield f"{short(entry)}: the predictions are not those that were handed in"
+
+    def _is_unrated(self, entry: str, given: Handover) -> bool:
+        """Whether nobody rated a submission of responses, which then has no scores and is not published."""
+        texts = {text_hash(str(answer)) for answer in given.answers.values()}
+        unrated = not (self.content.classes or self.content.relevance or self.content.rated & {entry, *texts})
+        if unrated:
+            self.unrated.add(f"{short(entry)}, whose responses nobody rated")
+        return unrated
 
     def _answers_of(self, entry: str) -> dict[str, int | str | None]:
         """An entry's published answers to the judged samples; texts and rankings by their hash."""

@@ -140,6 +140,7 @@ class _Gathering:
         self._unknown: Counter[tuple[str, str]] = Counter()
         self._one_class: list[str] = []
         self._elsewhere: set[Worded] = set()
+        self._unweighed: list[str] = []
         self._weighed: Counter[str] = Counter()
         self._reviews: dict[_Key, Versions] = {}
         self._today: dict[_Key, ClaimReview] = {}
@@ -264,6 +265,7 @@ class _Gathering:
         """Drop texts that reveal their verdict; the classifier learns from all reviews of the feeds."""
         worded = [self._worded(item.review) for item in found]
         chances = chances_of_true([*self._elsewhere, *worded])
+        self._unweighed = sorted({claim.language for claim in worded} - {claim.language for claim in chances})
         kept = []
         for item, claim in zip(found, worded, strict=True):
             gives_away = chances.get(claim, 0) > _SURELY_TRUE
@@ -329,6 +331,10 @@ class _Gathering:
     def warnings(self) -> list[str]:
         """Languages and publishers with one class, and verdicts missing from the table, the most frequent first."""
         found = [f"left out, as they have one class only: {'; '.join(self._one_class)}."] if self._one_class else []
+        if self._unweighed:
+            names = ", ".join(name or "(no language)" for name in self._unweighed)
+            why = "too few claims are true, or too few are not, to learn what wordings tell (20 of each)"
+            found.append(f"wording was not filtered in {names}: {why}; only verdicts at the edges of texts were.")
         total, different = sum(self._unknown.values()), len(self._unknown)
         rows = sorted(self._unknown.items(), key=lambda pair: (-pair[1], pair[0]))[:_MOST_LISTED]
         listed = "; ".join(f"{count} x {words!r} of {site}" for (site, words), count in rows)

@@ -31,6 +31,7 @@ from hellofresh.core.files import sha256_text, write_jsonl
 from hellofresh.core.net import may_carry_key
 from hellofresh.core.net.http import HttpClient, UnusableReplyError, brief
 from hellofresh.core.net.lock import locked
+from hellofresh.core.net.paging import Paging
 from hellofresh.core.net.retry import PASSING, RetryPolicy, TryAgain
 from hellofresh.core.net.transfer import DownloadPolicy, Transfer, download_session
 from hellofresh.core.quarters import Quarter
@@ -271,6 +272,7 @@ async def _reviews(
     headers = {"X-Goog-Api-Key": key, "Accept": "application/json"}
     client = HttpClient("the Fact Check Tools API", headers, timeout_s=policy.timeout_s, key=key)
     found: list[dict[str, object]] = []
+    paging = Paging(url)
     try:
         for number in range(1, _MOST_PAGES + 1):
             body = await _body(client, url, query, policy)
@@ -278,6 +280,7 @@ async def _reviews(
                 page = _ApiPage.model_validate_json(body)
             except (ValidationError, ValueError, RecursionError):
                 raise _failed("not the API's format", url) from None
+            paging.step(*filter(None, (page.nextPageToken, str(page.claims) if page.claims else "")))
             found += [review for claim in page.claims for review in claim.reviews()]
             progress(f"{query['reviewPublisherSiteFilter']}: page {number}, {len(found):,} reviews")
             if not page.nextPageToken:

@@ -22,7 +22,28 @@ from hellofresh.core.strict import Strict
 
 CLASSES = ("false", "mixed", "true")
 _BREAKS = re.compile(r"[:\uff1a|\[\]()\uff08\uff09\u3010\u3011.!?\u2026\u3002\uff1f\uff01\u2013\u2014\u0964]|\s-+\s")
-_ANNOUNCED = re.compile(r"(?:rated|ruled|verdict|rating|fact[- ]?check(?:ed)?|faktencheck)(?:\W+|$)")
+_ANNOUNCED = re.compile(
+    r"(?:(?:is|was|are|were) )?(?:rated|ruled|verdict|rating|fact[- ]?check(?:ed)?|faktencheck)(?:\W+|$)"
+)
+_ATTRIBUTED = re.compile(
+    r"[,;\u2013-]\s*(?:said|says|tweeted|wrote|diz|disse|afirma|dice|dijo|sagt|sagte|dit|affirme)\s+[^,.]{2,40}\.?\s*$"
+)
+"""A text that ends with who says it is speech, and its first word may be the speaker's."""
+_PARTS = re.compile(r"\s[-\u2010-\u2015]+\s|[:|/;,.!()\[\]\u2014\u3002\uff1a]")
+_ABOUT = re.compile(
+    r"^(?:(?:it|this|that|these|those|the) )?"
+    r"(?:(?:claim|statement|post|story|video|image|photo|picture|quote|news|information|allegation|rumou?r|headline|"
+    r"article|report|message|content)s? )?(?:(?:is|are|was|were|has been|have been) )"
+    r"|^(?:(?:we|our) )?(?:rate[ds]?|rul(?:ed|ing)|rating|verdict|conclusion|fact check(?:ed)?|result|status)"
+    r"(?: (?:it|this|is|as|was))*:? "
+    r"|^(?:completely|totally|entirely|absolutely|utterly|definitely|demonstrably|blatantly|100%|100 %) "
+)
+"""What is said around a verdict without changing it."""
+_SIGNS = re.compile(r"[\u200b-\u200f\u2060\ufeff\u00ad\ufe00-\ufe0f]")
+_CROSSES, _TICKS = (
+    frozenset("\u274c\u274e\u2717\u2718\u2716\U0001f6ab\U0001f44e"),
+    frozenset("\u2705\u2714\u2713\u2611\U0001f44d"),
+)
 _EDGES = " \t.,;:!?\"'()[]*\u201c\u201d\u2018\u2019\xab\xbb-\u2013\u2014"
 
 
@@ -67,7 +88,17 @@ class _Words(Strict):
     true: list[str] = Field(default=[])
     none: list[str] = Field(default=[])
     checking: list[str] = Field(default=[])
+    everyday: list[str] = Field(default=[])
+    """Verdicts that are also words of everyday speech, with which claims begin and end."""
     scale: _Scale | None = None
+
+    @cached_property
+    def simple(self) -> Mapping[str, Reading]:
+        """The readings by simple words, without those that have two."""
+        found: dict[str, set[Reading]] = {}
+        for word, reading in self._listed():
+            found.setdefault(simple_words(word), set()).add(reading)
+        return {word: next(iter(read)) for word, read in found.items() if len(read) == 1}
 
     @cached_property
     def readings(self) -> Mapping[str, Reading]:
@@ -106,6 +137,22 @@ class _Table(Strict):
             for word, reading in words.readings.items()
         }
 
+    @cached_property
+    def simple(self) -> Mapping[str, Reading]:
+        """The same by simple words, without those that have two readings."""
+        found: dict[str, set[Reading]] = {}
+        for words in (*self.languages.values(), self.common):
+            for word, reading in words.simple.items():
+                found.setdefault(word, set()).add(reading)
+        return {word: next(iter(read)) for word, read in found.items() if len(read) == 1}
+
+    @cached_property
+    def everyday(self) -> frozenset[str]:
+        """Verdicts that are also words of everyday speech, in any language."""
+        return frozenset(
+            plain_words(word) for words in (self.common, *self.languages.values()) for word in words.everyday
+        )
+
     @model_validator(mode="after")
     def _reads_no_word_in_two_ways(self) -> Self:
         for name, words in self.languages.items():
@@ -118,6 +165,40 @@ class _Table(Strict):
 def plain_words(text: str) -> str:
     """Normalise words for comparison: lower case, compatible forms, single spaces, none at the ends."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split()).strip(_EDGES)
+
+
+def simple_words(text: str) -> str:
+    """Plain words without pictures and invisible signs, and with blanks for hyphens and underscores."""
+    text = _SIGNS.sub("", unicodedata.normalize("NFKC", text))
+    text = "".join([" " if unicodedata.category(sign) in ("So", "Sk", "Cs", "Cn") else sign for sign in text])
+    return plain_words(re.sub(r"[-\u2010-\u2015_#*~]+", " ", text))
+
+
+def _parts(claim: str) -> list[tuple[str, str, str]]:
+    """The parts of a text, with the breaks before and after each."""
+    breaks = [match[0] for match in _BREAKS.finditer(claim)]
+    return list(zip(("", *breaks), _BREAKS.split(claim), (*breaks, ""), strict=True))
+
+
+class _Part:
+    """A part of a claim.
+
+    Attributes:
+        words: without what announces them as a verdict.
+        closing: the break after it.
+        is_announcement: whether it is nothing but such an announcement.
+        stands_out: whether its form marks it as a verdict: in brackets, in capitals or announced.
+    """
+
+    def __init__(self, part: str, opening: str, closing: str) -> None:
+        plain = plain_words(part)
+        self.words, self.closing = _ANNOUNCED.sub("", plain).strip(), closing
+        self.is_announcement = bool(plain) and not self.words
+        in_brackets = bool(opening and closing) and opening in _OPENING and closing in _CLOSING
+        self.stands_out = in_brackets or self.words != plain or part.strip(_EDGES).isupper()
+
+
+_OPENING, _CLOSING = "[(\uff08\u3010", "])\uff09\u3011"
 
 
 @dataclass(frozen=True)
@@ -145,10 +226,9 @@ class VerdictTable:
         """The meaning of a publisher's verdict; words take precedence over numbers."""
         own = self._of(site)
         if rating.words:
-            words = plain_words(rating.words)
-            found = (own.readings.get(words) if own else None) or self._table.shared.get(words)
-            if found is not None or rating.value is None:
-                return found or Reading.UNKNOWN
+            found = self._words(site, rating.words)
+            if found is not Reading.UNKNOWN or rating.value is None:
+                return found
         if rating.value is None:
             return Reading.MISSING
         scale = own.scale if own else None
@@ -163,15 +243,47 @@ class VerdictTable:
                     return found
         return Reading.UNKNOWN if rating.words else Reading.UNSCALED
 
-    def begins_or_ends(self, claim: str, site: str) -> bool:
-        """Whether a claim's text begins or ends with a verdict, such as "FALSE: The mayor ..." or "... (Fake)".
+    def _words(self, site: str, text: str) -> Reading:
+        """The meaning of words: as they are, without signs around them, or as parts that all mean the same."""
+        own = self._of(site)
+        plain, simple = plain_words(text), simple_words(text)
+        found = (own.readings.get(plain) if own else None) or self._table.shared.get(plain) or self._simple(own, simple)
+        if found is None:
+            parts = [part for part in map(simple_words, _PARTS.split(text)) if part]
+            read = {self._simple(own, part) for part in parts}
+            found = read.pop() if len(read) == 1 and len(parts) > 1 else None
+        signs = {Reading.TRUE: _CROSSES, Reading.FALSE: _TICKS}.get(found) if found else None
+        return Reading.UNKNOWN if found is None or (signs and signs.intersection(text)) else found
 
-        Such a text is the reviewer's headline and not what was claimed. A verdict within a sentence is part of it.
+    def _simple(self, own: _Words | None, words: str) -> Reading | None:
+        """The meaning of simple words, also where they are said of a claim or made stronger."""
+        for _ in range(3):
+            found = (own.simple.get(words) if own else None) or self._table.simple.get(words)
+            if found is not None:
+                return found
+            words = _ABOUT.sub("", words, count=1)
+        return None
+
+    def begins_or_ends(self, claim: str, site: str) -> bool:
+        """Whether a claim's text announces a verdict at an edge, such as "FALSE: The mayor ..." or "... (Fake)".
+
+        Such a text is the reviewer's headline and not what was claimed. A verdict within a sentence is part of it, and
+        so is a word of everyday speech ("Wrong! The ..."), unless it is in capitals, in brackets or announced as a
+        verdict.
         """
-        parts = [_ANNOUNCED.sub("", plain_words(part)) for part in _BREAKS.split(claim)]
-        parts = [part for part in parts if part]
-        ends = {parts[0], parts[-1]} if len(parts) > 1 else set()
-        return any(self.read(site, ReviewRating(end)).label is not None for end in ends if end)
+        parts = [_Part(part, opening, closing) for opening, part, closing in _parts(claim)]
+        said = [place for place, part in enumerate(parts) if part.words]
+        if len(said) < 2:
+            return False
+        first, last = said[0], said[-1]
+        is_speech = _ATTRIBUTED.search(claim) is not None
+        for place in (first, last):
+            part = parts[place]
+            announced = part.stands_out or any(one.is_announcement for one in parts[max(0, place - 1) : place])
+            everyday = part.words in self._table.everyday or "!" in part.closing or (is_speech and place == first)
+            if (announced or not everyday) and self._words(site, part.words).label is not None:
+                return True
+        return False
 
     def _of(self, site: str) -> _Words | None:
         parts = site.split(".")

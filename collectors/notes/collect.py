@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import polars as pl
 
@@ -55,6 +55,17 @@ _NOTE_COLUMNS = WantedColumns(("noteId", "createdAtMillis"), ("tweetId",), ("sum
 _BUCKET, _SAMPLED = "ratingSourceBucketed", "POPULATION_SAMPLED"
 _FEW_MISSING, _TOLERATED = 5, 0.01  # notes without a row in the other table
 _RATING_COLUMNS = WantedColumns(("noteId",), texts=("raterParticipantId",), extra=(_BUCKET,))
+_NO_KEYS = pl.DataFrame(schema={"noteId": pl.Int64, "content": pl.UInt64})
+_IDS = (1_345_000_000_000_000_000, 4_000_000_000_000_000_000)  # of 2021, when notes began, to 2040; others are not X's
+_ID_MS = (pl.col("noteId") // 2**22) + 1_288_834_974_657
+"""When an id was made (https://en.wikipedia.org/wiki/Snowflake_ID), in ms."""
+_WHEN_WRITTEN = pl.col("createdAtMillis").is_between(_ID_MS - DAY_MS, _ID_MS + DAY_MS)
+_CONTRADICTS_ID = pl.col("noteId").is_between(*_IDS) & ~_WHEN_WRITTEN
+_LATEST_LOCK_MS = 3 * 365 * DAY_MS  # after the newest note: notes of 2021 were locked late, but none decades later
+
+
+def _epoch_ms(moment: datetime) -> int:
+    return (moment - _EPOCH) // timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +77,24 @@ class NotesSource:
         posts: JSONL of posts; None for `posts.jsonl` in the dump's folder, or for no file if services are queried.
         online: services to query for posts missing from the file.
         bridging: tables of the ratings' results: they select x-posts, and give facts for labels of notes.
+        columns: names that columns of this dump have now, by their usual names.
     """
 
     dump: Path
     posts: Path | None = None
     online: Online | None = None
     bridging: tuple[Path, ...] = ()
+    columns: Mapping[str, str] = field(default_factory=dict)
+
+    def reader(self, workdir: Path, **more: Any) -> TableReader:
+        """A reader of the dump's tables."""
+        return TableReader(self.dump, workdir, aliases={new: usual for usual, new in self.columns.items()}, **more)
+
+    def check_columns(self, settings: NotesSettings) -> None:
+        """Raise SourceError if a table that labels need lacks a column, before anything is collected."""
+        reader = self.reader(self.dump, allow_missing_columns=settings.allow_missing_columns)
+        reader.check(NOTES, _NOTE_COLUMNS)
+        reader.check(HISTORY, history_columns(settings.label_source))
 
     def bridging_of(self, quarter: Quarter) -> list[Path]:
         """The existing tables of notes written in the quarter."""
@@ -106,7 +129,8 @@ class NotesSource:
 
     def as_parameters(self) -> dict[str, object]:
         """JSON-ready, for the manifest: the services queried; empty if none."""
-        return {} if self.online is None else {"posts_from": self.online.names}
+        said: dict[str, object] = {} if self.online is None else {"posts_from": self.online.names}
+        return said | ({"columns": dict(self.columns)} if self.columns else {})
 
     def files(self) -> list[Path]:
         """Every file that a collection reads.
@@ -120,13 +144,16 @@ class NotesSource:
         return [*shards, *self.post_files()]
 
 
-_ONLY_IF_ANY = frozenset({"older-version", PostStatus.NOT_ASKED, PostStatus.NO_MEDIA, PostStatus.UNKNOWN_MEDIA})
+_ONLY_IF_ANY = frozenset(
+    {"older-version", NoteState.BAD_TIME, PostStatus.NOT_ASKED, PostStatus.NO_MEDIA, PostStatus.UNKNOWN_MEDIA}
+)
 REASONS: Mapping[str, str] = {
     "other-quarter": "written outside the quarter (UTC)",
     "older-version": "another version of the collaborative note counts: the last decided one on the post, or the last",
     NoteState.NO_STATUS: "no row in the status history",
     NoteState.NOT_LOCKED: "status not locked yet, or, with current statuses, note too young",
     NoteState.UNDECIDED: "readers did not agree: needs more ratings",
+    NoteState.BAD_TIME: "written at another time than its id says, or locked at a time that cannot be",
     "ai-writer": "written or drafted by a machine, where only people's notes are asked for",
     "empty-text": "note without text",
     "no-post": "the note's row names no post",
@@ -198,7 +225,9 @@ def collect(
         SourceError: if a table, a column or the posts are missing, or a file has unexpected contents.
         WorkspaceError: if the dump is not a readable folder or the work folder cannot be written.
     """
-    reader = TableReader(source.dump, workdir, settings.allow_missing_columns, progress, workdir_name)
+    reader = source.reader(
+        workdir, allow_missing_columns=settings.allow_missing_columns, progress=progress, workdir_name=workdir_name
+    )
     posts = source.open_posts(progress)
     bridging = source.bridging_of(quarter)
     bridged = {note.note: note for path in bridging for note in BRIDGED_NOTES.rows(read_bridging(path))}
@@ -282,11 +311,16 @@ def load_notes(quarter: Quarter, inside: pl.Expr, settings: NotesSettings, reade
         SourceError: if the table cannot be read, or the dump seems to lack shards.
     """
     ids, found = [_NO_KEYS.select("noteId")], [pl.DataFrame(schema=_NOTE_COLUMNS.schema)]
-    newest = 0
+    newest, impossible = 0, [_NO_KEYS.select("noteId")]
     for frame in reader.frames(NOTES, _NOTE_COLUMNS):
         ids.append(frame.select("noteId"))
-        found.append(frame.filter(inside))
-        newest = max([newest, *frame["createdAtMillis"].top_k(1)])  # a frame may be empty
+        good = frame.filter(~_CONTRADICTS_ID)
+        found.append(good.filter(inside))
+        if good.height < frame.height:
+            bad = frame.filter(_CONTRADICTS_ID)
+            by_id = bad.with_columns(createdAtMillis=_ID_MS).select(inside).to_series()
+            impossible.append(bad.filter(inside | by_id).select("noteId"))
+        newest = max([newest, *good["createdAtMillis"].top_k(1)])  # a frame may be empty
     keys = pl.concat(ids)
     if keys["noteId"].n_unique() < keys.height:  # rare: a second reading costs less than hashing all contents
         frames = _quiet(reader).frames(NOTES, _NOTE_COLUMNS)
@@ -296,7 +330,13 @@ def load_notes(quarter: Quarter, inside: pl.Expr, settings: NotesSettings, reade
     notes = pl.concat(found).unique(maintain_order=True)
     if not (settings.accept_partial or files_by_manifest(reader.dump, NOTES.subfolder)):
         _refuse_partial(quarter, keys.select("noteId").unique(), notes.select("noteId"), reader)
-    drops = {"other-quarter": different.height - notes.height}
+    bad_times = pl.concat(impossible).n_unique() if len(impossible) > 1 else 0
+    if bad_times:
+        reader.warnings.append(
+            f"{NOTES.title}: {bad_times} notes of {quarter} are left out, because they were written at another time "
+            "than their ids say. Compare the file with the source's."
+        )
+    drops = {"other-quarter": different.height - notes.height - bad_times, NoteState.BAD_TIME: bad_times}
     return LoadedNotes(notes.sort("noteId"), different.height, newest, drops=drops, context=context)
 
 
@@ -351,7 +391,8 @@ def join_history(
     rows += [frame.join(ids, on="noteId", how="semi") for frame in gathered(frames)]
     history, context = _without_repeats(pl.concat(rows), HISTORY.title, reader)
     end_ms = _epoch_ms(settings.dump_end) if settings.dump_end else loaded.newest_ms
-    every = settle(loaded.notes, history, settings.label_source, end_ms - settings.min_age_days * DAY_MS)
+    youngest_ms, latest_ms = end_ms - settings.min_age_days * DAY_MS, loaded.newest_ms + _LATEST_LOCK_MS
+    every = settle(loaded.notes, history, settings.label_source, youngest_ms, latest_lock_ms=latest_ms)
     states = without_older_versions(every)
     undecided = Counter(states.filter(pl.col("state") != NoteState.DECIDED.value)["state"].to_list())
     drops = {"older-version": every.height - states.height, **undecided}
@@ -476,15 +517,8 @@ def _candidate(sample: x_notes.Note, note: NoteRow, votes: _Votes, bridged: Mapp
 def _advice(quarter: Quarter, loaded: LoadedNotes, drops: Mapping[str, int]) -> str:
     """What to do if nothing was kept."""
     if loaded.notes.height and drops[NoteState.NOT_LOCKED] == loaded.notes.height:
-        return f"No status of {quarter} is locked: take a later dump, or pass --label-source current."
+        return f"No status of {quarter} is locked: take a later dump."
     return f"No note of {quarter} was kept; the counts of dropped notes say why."
-
-
-_NO_KEYS = pl.DataFrame(schema={"noteId": pl.Int64, "content": pl.UInt64})
-
-
-def _epoch_ms(moment: datetime) -> int:
-    return (moment - _EPOCH) // timedelta(milliseconds=1)
 
 
 def second_of(epoch_ms: int) -> datetime:

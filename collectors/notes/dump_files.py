@@ -6,6 +6,7 @@ a folder with all files side by side also works. A zip contains one TSV, which i
 
 from __future__ import annotations
 
+import gzip
 import re
 import zipfile
 import zlib
@@ -31,6 +32,7 @@ _DENSEST = 200  # real tables shrink to a fifth; a table that shrinks 40 times a
 
 class _ListedFile(Lenient):
     name: str
+    size: int | None = None
 
 
 class _Manifest(Lenient):
@@ -39,19 +41,19 @@ class _Manifest(Lenient):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Shard:
-    """One file of a table, a TSV or a zip with one inside, and its number."""
+    """One file of a table, a TSV, plain, packed by gzip or in a zip, and its number."""
 
     number: int
     path: Path
 
 
 def find_shards(dump: Path, stem: str, subfolder: str) -> list[Shard]:
-    """The shards `<stem>-NNNNN.tsv` or `.zip` of a table, in order; an empty list if there are none.
+    """The shards `<stem>-NNNNN.tsv`, `.tsv.gz` or `.zip` of a table, in order; an empty list if there are none.
 
     Raises:
         WorkspaceError: if the dump is not a readable folder.
-        SourceError: if a number is missing or repeated, the dump's manifest names a missing file, or the
-            download of the table is unfinished.
+        SourceError: if a number is missing or repeated, the dump's manifest names a missing file or another size of
+            one, the download of the table is unfinished, or a file of the table has a form that is not read.
     """
     if (dump / subfolder / UNFINISHED).exists():
         raise SourceError(
@@ -60,13 +62,11 @@ def find_shards(dump: Path, stem: str, subfolder: str) -> list[Shard]:
             fix="Run the download again to finish it, or remove the folder.",
             code="unfinished-download",
         )
-    pattern = re.compile(re.escape(stem) + r"-([0-9]{5})\.(?:tsv|zip)")
-    shards = sorted(
-        Shard(int(match[1]), path)
-        for folder in (dump, dump / subfolder)
-        for path in (_files(folder) if folder == dump or folder.is_dir() else ())
-        if (match := pattern.fullmatch(path.name))
-    )
+    pattern = re.compile(re.escape(stem) + r"-([0-9]{5})\.(?:tsv|tsv\.gz|zip)")
+    folders = [folder for folder in (dump, dump / subfolder) if folder == dump or folder.is_dir()]
+    files = [path for folder in folders for path in _files(folder)]
+    shards = sorted(Shard(int(match[1]), path) for path in files if (match := pattern.fullmatch(path.name)))
+    _refuse_other_forms([path for path in files if not pattern.fullmatch(path.name)], stem)
     for place, shard in enumerate(shards):
         if place and shards[place - 1].number == shard.number:
             both = " and ".join(str(one.path.relative_to(dump)) for one in (shards[place - 1], shard))
@@ -76,23 +76,46 @@ def find_shards(dump: Path, stem: str, subfolder: str) -> list[Shard]:
             what = f"{stem}-{place:05d} is missing, but {shard.path.name} is there"
             fix = "Download the missing shard: without it, notes would be lost."
             raise SourceError(what, where=str(dump), code="missing-shard", fix=fix)
-    names = {shard.path.name for shard in shards}
-    for listed in files_by_manifest(dump, subfolder):
-        if pattern.fullmatch(listed) and not {listed, Path(listed).with_suffix(".tsv").name} & names:
+    paths = {shard.path.name: shard.path for shard in shards}
+    for listed, size in files_by_manifest(dump, subfolder).items():
+        if not pattern.fullmatch(listed):
+            continue
+        what, path = "", paths.get(listed)
+        if path is None and Path(listed).with_suffix(".tsv").name not in paths:
             what = f"{listed} is missing, which {MANIFEST} names"
+        elif path is not None and size not in (None, path.stat().st_size):
+            what = f"{listed} has {path.stat().st_size:,} bytes, and {size:,} in {MANIFEST}"
+        if what:
             fix = "Download it again: without it, notes would be lost."
             raise SourceError(what, where=str(dump), code="missing-shard", fix=fix)
     return shards
 
 
-def files_by_manifest(dump: Path, subfolder: str) -> list[str]:
-    """The files of a table in the dump's manifest; empty without a manifest of this project."""
+_BESIDE = (".part", ".part.json", ".sha256", ".md5", ".txt", ".md")
+
+
+def _refuse_other_forms(files: Iterable[Path], stem: str) -> None:
+    """Refuse files that hold rows of a table in a form that is not read: they would be lost in silence."""
+    pattern = re.compile(re.escape(stem) + r"(?:-[0-9]+)?\.[A-Za-z0-9.]+")
+    others = [path for path in files if pattern.fullmatch(path.name) and not path.name.endswith(_BESIDE)]
+    if others:
+        raise SourceError(
+            f"{others[0].name} is a form of the table that is not read",
+            where=str(others[0].parent),
+            expected=f"{stem}-00000.tsv, {stem}-00000.tsv.gz or {stem}-00000.zip, numbered from 0",
+            fix="Unpack or convert it to tab-separated text, or move it away if its rows are in another file.",
+            code="unknown-form",
+        )
+
+
+def files_by_manifest(dump: Path, subfolder: str) -> dict[str, int | None]:
+    """The files of a table in the dump's manifest, with their sizes; empty without a manifest of this project."""
     try:
         found = read_model(dump / MANIFEST, _Manifest)
     except (DataError, OSError):
-        return []
-    places = (Path(item.name) for item in found.files)
-    return [place.name for place in places if place.parent.name == subfolder]
+        return {}
+    places = ((Path(item.name), item.size) for item in found.files)
+    return {place.name: size for place, size in places if place.parent.name == subfolder}
 
 
 def _files(folder: Path) -> list[Path]:
@@ -115,6 +138,10 @@ def open_shard(shard: Shard) -> Iterator[BinaryIO]:
         SourceError: if the file is not a zip with exactly one TSV, is truncated, or cannot be read.
     """
     with _refusing_damage(shard.path.name):
+        if shard.path.suffix == ".gz":
+            with gzip.open(shard.path) as packed:
+                yield cast(BinaryIO, packed)
+            return
         if shard.path.suffix != ".zip":
             with shard.path.open("rb") as file:
                 yield file
@@ -138,16 +165,28 @@ def check_zip(path: Path, name: str) -> None:
 def _refusing_damage(name: str) -> Iterator[None]:
     try:
         yield
-    except (zipfile.BadZipFile, EOFError, zlib.error, NotImplementedError, RuntimeError) as error:
+    except (
+        zipfile.BadZipFile,
+        gzip.BadGzipFile,
+        EOFError,
+        zlib.error,
+        NotImplementedError,
+        RuntimeError,
+    ) as error:
         raise SourceError(
-            f"not a whole, plain zip file ({error})", where=name, code="bad-zip", fix="Download it again."
+            f"not a whole, plain {'gzip' if name.endswith('.gz') else 'zip'} file ({error})",
+            where=name,
+            code="bad-zip",
+            fix="Download it again.",
         ) from error
     except OSError as error:
         raise SourceError(f"cannot be read: {error.strerror or error}", where=name, code="unreadable-file") from error
 
 
 def _member(name: str, archive: zipfile.ZipFile) -> zipfile.ZipInfo:
-    tables = [entry for entry in archive.infolist() if not entry.is_dir() and entry.filename.endswith(".tsv")]
+    # A Mac adds a file `__MACOSX/._NAME` about each file.
+    listed = [entry for entry in archive.infolist() if not entry.filename.rpartition("/")[2].startswith("._")]
+    tables = [entry for entry in listed if not entry.is_dir() and entry.filename.endswith(".tsv")]
     if len(tables) != 1:
         raise SourceError(
             f"{len(tables) or 'no'} TSV files inside",

@@ -12,7 +12,7 @@ import polars as pl
 
 from collectors.notes.collect import NotesSource
 from collectors.notes.posts.base import FoundPost
-from collectors.notes.tables import NOTES, TableReader, WantedColumns
+from collectors.notes.tables import NOTES, WantedColumns
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import sha256_text
 from hellofresh.core.texts import without_hidden
@@ -51,7 +51,7 @@ def fill_texts(
     public = [sample for sample in samples if isinstance(sample, x_notes.PublicNote | PublicNotedPost)]
     ids = sorted({_id(item, item.note.id) for item in public if isinstance(item, x_notes.PublicNote)})
     wanted = pl.DataFrame({"noteId": ids}, schema={"noteId": pl.Int64})
-    reader = TableReader(source.dump, workdir, progress=progress)
+    reader = source.reader(workdir, progress=progress)
     notes: dict[int, str] = {}
     for frame in reader.frames(NOTES, _COLUMNS) if ids else ():
         notes.update(frame.join(wanted, on="noteId", how="semi").select("noteId", "summary").iter_rows())

@@ -30,6 +30,7 @@ _SHOWN = (
 """When a note first had a decided status, or first met the criteria for helpful: X shows a preview from then
 on, locked or not. The last one is negative if it has expired, and -1 if it was cleared and the time is lost."""
 _MODEL = r"^([A-Za-z0-9]{1,40}(?: \(v[0-9.]{1,8}\))?)$"
+_EARLIEST_LOCK_MS = DAY_MS  # a status locks once its note is two weeks old; less than a day is impossible
 _LEAST_MS = 10**12  # in 2001; smaller values are not times
 
 
@@ -40,6 +41,7 @@ class NoteState(StrEnum):
     NO_STATUS = "no-status"
     NOT_LOCKED = "not-locked"
     UNDECIDED = "needs-more-ratings"
+    BAD_TIME = "bad-time"
 
 
 def history_columns(source: LabelSource, *, pending: bool = False) -> WantedColumns:
@@ -77,7 +79,14 @@ def _refuse_unknown(statuses: pl.Series) -> None:
         )
 
 
-def settle(notes: pl.DataFrame, history: pl.DataFrame, source: LabelSource, youngest_ms: int) -> pl.DataFrame:
+def settle(
+    notes: pl.DataFrame,
+    history: pl.DataFrame,
+    source: LabelSource,
+    youngest_ms: int,
+    *,
+    latest_lock_ms: int | None = None,
+) -> pl.DataFrame:
     """The notes with `state` (a NoteState), `label` (1, 0), `locked_ms`, `shown_ms`, `decided_by`; null if not known.
 
     `shown_ms` is when the note first had a decided status, or first met the criteria for helpful.
@@ -88,6 +97,7 @@ def settle(notes: pl.DataFrame, history: pl.DataFrame, source: LabelSource, youn
         history: the columns of `history_columns`, ids unique.
         source: which status is the label.
         youngest_ms: with current statuses, notes created after this time (ms) count as not locked.
+        latest_lock_ms: with locked statuses, later locks cannot be, and none within `_EARLIEST_LOCK_MS` of the note.
 
     Raises:
         SourceError: for an unknown status.
@@ -98,6 +108,10 @@ def settle(notes: pl.DataFrame, history: pl.DataFrame, source: LabelSource, youn
     status = pl.col(source.column)
     _refuse_unknown(joined[source.column])
     early = (status == "") if source is LabelSource.LOCKED else (pl.col("createdAtMillis") > youngest_ms)
+    locked_ms = pl.col("timestampMillisOfStatusLock").cast(pl.Int64, strict=False)
+    wrong = pl.lit(False)
+    if source is LabelSource.LOCKED and latest_lock_ms is not None:
+        wrong = (locked_ms >= 0) & ~locked_ms.is_between(pl.col("createdAtMillis") + _EARLIEST_LOCK_MS, latest_lock_ms)
     state = (
         pl.when(pl.col("has_status").is_null())
         .then(pl.lit(NoteState.NO_STATUS.value))
@@ -105,10 +119,11 @@ def settle(notes: pl.DataFrame, history: pl.DataFrame, source: LabelSource, youn
         .then(pl.lit(NoteState.NOT_LOCKED.value))
         .when(status.is_in(["", _UNDECIDED]))
         .then(pl.lit(NoteState.UNDECIDED.value))
+        .when(wrong)
+        .then(pl.lit(NoteState.BAD_TIME.value))
         .otherwise(pl.lit(NoteState.DECIDED.value))
     )
     label = status.replace_strict(LABELS, default=None, return_dtype=pl.Int64)
-    locked_ms = pl.col("timestampMillisOfStatusLock").cast(pl.Int64, strict=False)
     times = [pl.col(name).cast(pl.Int64, strict=False) for name in _SHOWN[:-1]]
     times.append(pl.col(_EXPIRED).cast(pl.Int64, strict=False).abs())
     return joined.with_columns(

@@ -32,7 +32,6 @@ from collectors.notes.dump_files import source_files
 from collectors.notes.labels import NoteState
 from collectors.notes.posts.base import FoundPost, PostStatus
 from collectors.notes.snapshot import known_hashes
-from collectors.notes.tables import TableReader
 from collectors.settings import NotesSettings
 from hellofresh.core.errors import SourceError
 from hellofresh.core.quarters import PeriodKind, Quarter, first_snowflake, snowflake_time
@@ -86,7 +85,9 @@ def collect_posts(
     Raises:
         SourceError, WorkspaceError: as for the notes, or if the scores cannot be read.
     """
-    reader = TableReader(source.dump, workdir, settings.allow_missing_columns, progress, workdir_name)
+    reader = source.reader(
+        workdir, allow_missing_columns=settings.allow_missing_columns, progress=progress, workdir_name=workdir_name
+    )
     posts = source.open_posts(progress)
     scored = score_files(source, quarter)
     scores = dict(item for path in scored for item in _read_scores(path).items()) if scored else None

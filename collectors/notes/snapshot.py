@@ -32,6 +32,7 @@ from hellofresh.releases.candidates import SourceFile
 PUBLIC_URL = "https://ton.twimg.com/birdwatch-public-data"
 _DAYS_BACK = 14  # dumps were 7 to 9 days late in August 2024 and in December 2025
 _MOST_SHARDS = 10_000
+_LONGEST_HEAD = 2_000  # bytes; a shorter file may have a head and no rows
 _LEAST_KEPT = 0.99  # of a table's bytes in an earlier dump
 _SPARE_BYTES = 2**12  # bytes by which packing alone may differ
 _OPTIONAL = (ENROLLMENT, REQUESTS)
@@ -157,6 +158,10 @@ async def _fetch_table(transfer: Transfer, request: DumpRequest, day: date, plac
         for number in range(_MOST_SHARDS):
             target = mark.parent / _name(table, number)
             if target.is_file() or await transfer.fetch(request.url(day, table, number), target):
+                if number and _is_same(target, mark.parent / _name(table, number - 1)):
+                    target.unlink()  # a server that answers every number would be asked up to the last one
+                    where = request.url(day, table, number)
+                    raise SourceError("the same file as the one before it", where=where, code="no-progress")
                 continue
             if await transfer.exists(request.url(day, table, number + 1)):
                 raise SourceError(
@@ -171,6 +176,12 @@ async def _fetch_table(transfer: Transfer, request: DumpRequest, day: date, plac
         mark.unlink()
     except OSError as error:
         raise unwritable(mark.parent, error) from error
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    """Whether two files hold the same rows; tables without rows may be equal."""
+    size = one.stat().st_size
+    return size > _LONGEST_HEAD and size == other.stat().st_size and sha256_file(one) == sha256_file(other)
 
 
 def _refuse_smaller(folder: Path, request: DumpRequest, day: date) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -127,6 +127,7 @@ class TableReader:
         workdir_name: the folder's name in warnings; None for its path, empty if it is temporary.
         allow_missing_columns: fill a missing column where empty values are meaningful.
         progress: called with a sentence for every shard.
+        aliases: the usual names of columns by other ones, besides those of the tables.
         block_bytes: bytes of a shard held at a time.
         warnings: sentences gathered on the way.
         rows: rows of each table by title, rejected ones and repeated headers left out.
@@ -139,6 +140,7 @@ class TableReader:
     progress: Callable[[str], None] | None = None
     workdir_name: str | None = None
     block_bytes: int = BLOCK_BYTES
+    aliases: Mapping[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     rows: dict[str, int] = field(default_factory=dict)
     rejected: dict[str, int] = field(default_factory=dict)
@@ -146,6 +148,12 @@ class TableReader:
     def has(self, table: DumpTable) -> bool:
         """True if the dump has at least one shard of the table."""
         return bool(find_shards(self.dump, table.stem, table.subfolder))
+
+    def check(self, table: DumpTable, wanted: WantedColumns) -> None:
+        """Read the header of a table's first shard; raises SourceError as `frames`."""
+        for shard in find_shards(self.dump, table.stem, table.subfolder)[:1]:
+            with open_shard(shard) as stream:
+                self._layout(_read_header(stream, shard.path.name), shard.path.name, table, wanted)
 
     def frames(
         self, table: DumpTable, wanted: WantedColumns, sieve: Sieve | None = None, only: int | None = None
@@ -203,15 +211,13 @@ class TableReader:
             )
 
     def _layout(self, header: bytes, name: str, table: DumpTable, wanted: WantedColumns) -> LineLayout:
-        columns = _columns(header, name, table)
+        columns = _columns(header, name, table, self.aliases)
         missing = [column for column in wanted.names if column not in (*columns, *wanted.extra)]
         hard = [column for column in missing if column not in wanted.fillable]
         if hard or (missing and not self.allow_missing_columns):
             fix = "Pass --allow-missing-columns to fill it with nothing."
             if hard:
-                fix = "It cannot be filled: take the file from the dump's source."
-            if "lockedStatus" in hard:
-                fix = "For a dump from before statuses were locked, pass --label-source current."
+                fix = f'If it has another name now: [sources.x-notes] columns = {{ {hard[0]} = "NEW NAME" }}'
             raise SourceError(
                 f"{len(columns)} columns, {', '.join(hard or missing)} missing",
                 where=name,
@@ -261,8 +267,8 @@ def _read_header(stream: BinaryIO, name: str) -> bytes:
     return line.removeprefix(b"\xef\xbb\xbf").removesuffix(b"\n").removesuffix(b"\r")
 
 
-def _columns(header: bytes, name: str, table: DumpTable) -> tuple[str, ...]:
-    former = dict(table.aliases)
+def _columns(header: bytes, name: str, table: DumpTable, aliases: Mapping[str, str]) -> tuple[str, ...]:
+    former = {**dict(table.aliases), **aliases}
     columns = tuple(former.get(column, column) for column in header.decode(errors="replace").split("\t"))
     if not set(columns) & set(table.columns):
         raise SourceError(

@@ -1,7 +1,8 @@
 """Votes of people on items: a plain table `rater,item,vote`, fitted like ratings of notes.
 
-A vote is -1, 0 or 1 (against, neither, for), or 0, 0.5 or 1. A rater's last vote on an item counts.
-Exports of Polis (`voter-id`, `comment-id`, `vote`) are such tables too.
+A vote is -1, 0 or 1 (against, neither, for), or 0, 0.5 or 1. A rater's last vote on an item counts: by a column
+`timestamp` (a number) if there is one, else by the order of rows. Exports of Polis (`voter-id`, `comment-id`, `vote`,
+`timestamp`) are such tables too.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ VOTED_ITEMS = Table(VotedItem)
 
 
 def read_votes(path: Path) -> tuple[list[str], Ratings]:
-    """The items by name and the votes on them, independent of the order of rows except for repetitions.
+    """The items by name and the votes on them; without times, the order of rows decides between repetitions.
 
     Raises:
         SourceError: if the file is not such a table, or a vote is on neither scale (`bad-votes`).
@@ -67,7 +68,14 @@ def read_votes(path: Path) -> tuple[list[str], Ratings]:
     wrong = ~votes["vote"].is_in(scale).fill_null(False) | votes["rater"].is_null() | votes["item"].is_null()
     if wrong.any():
         raise bad(f"row {(wrong.arg_max() or 0) + 1:,} of {votes.height:,} has a vote, rater or item that cannot be")
-    kept = votes.unique(["rater", "item"], keep="last").sort("item", "rater")
+    if "timestamp" in rows.columns:
+        times = rows["timestamp"].str.strip_chars().cast(pl.Float64, strict=False)
+        if times.is_null().any():
+            raise bad(
+                f"row {(times.is_null().arg_max() or 0) + 1:,} of {votes.height:,} has a timestamp that is no number"
+            )
+        votes = votes.with_columns(times).sort("timestamp", "vote")  # of two votes at once the higher one counts
+    kept = votes.unique(["rater", "item"], keep="last", maintain_order=True).sort("item", "rater")
     item, rater = (kept[name].rank("dense").to_numpy().astype(np.int32) - 1 for name in ("item", "rater"))
     level = np.searchsorted(scale, kept["vote"].to_numpy()).astype(np.int8)
     return kept["item"].unique().sort().to_list(), Ratings(item, rater, level, np.ones(item.size, np.bool_))

@@ -27,6 +27,7 @@ from hellofresh.core.net.transfer import DownloadPolicy, Transfer, download_sess
 
 PUBLIC_URL = "https://dumps.wikimedia.org/other/mediawiki_content_history"
 _DAY = re.compile(r'href="(?:[^"]*/)?([0-9]{4}-[0-9]{2}-[0-9]{2})/?"')
+_MOST_DAYS = 60  # newest folders to look into, of however many a server lists
 _SIZE = re.compile(r'href="(?:[^"]*/)?([^"/]+)"[^\n]*?([0-9]+)\s*$', re.MULTILINE)
 """A line of an index of files: name and, at its end, its size in bytes."""
 
@@ -106,11 +107,11 @@ class _Fetching:
         request = self._request
         index = "" if request.day else await _text(transfer, request.url("")) or ""
         days = [request.day.isoformat()] if request.day else sorted(set(_DAY.findall(index)), reverse=True)
-        for day in days:
+        for day in days[:_MOST_DAYS]:
             if await transfer.exists(request.url(day, "xml", "bzip2", "_SUCCESS")):
                 return date.fromisoformat(day)
         raise SourceError(
-            f"no finished export of {request.wiki}" + (f" among {', '.join(days)}" if days else ""),
+            f"no finished export of {request.wiki}" + (f" among {', '.join(days[:_MOST_DAYS])}" if days else ""),
             where=request.url(""),
             expected="a folder YYYY-MM-DD/xml/bzip2/ with SHA256SUMS and _SUCCESS, which are written last",
             fix="Check the name of the wiki, name another day with --date, or try again in some days.",

@@ -10,12 +10,15 @@ import mwparserfromhell
 from mwparserfromhell.nodes import ExternalLink, HTMLEntity, Tag, Template, Text, Wikilink
 
 from collectors.wikipedia.edits import Gap, common_ends, gaps
+from collectors.wikipedia.names import ENGLISH, WikiNames
+from collectors.wikipedia.templates import Call, UnknownCallError, is_language, raised, shown
 
 _JOIN = " [...] "
 _UNSEEN_TAGS = frozenset(
-    {"ref", "references", "gallery", "math", "timeline", "imagemap", "templatestyles", "score", "graph"}
+    {"ref", "references", "gallery", "timeline", "imagemap", "templatestyles", "score", "graph", "includeonly", "rp"}
 )
-_UNSEEN_PREFIXES = frozenset({"file", "image", "category"})
+_FORMULAS = frozenset({"math", "chem", "ce"})
+_LITERAL = frozenset({"nowiki", "code", "pre", "syntaxhighlight", "source"})
 
 
 class Spans(NamedTuple):
@@ -25,88 +28,124 @@ class Spans(NamedTuple):
     added: str
 
 
-def readable(wikitext: str) -> str:
-    """The text of a paragraph as a reader sees it: no markup, notes, images or templates except those of plain text."""
-    text = _render(mwparserfromhell.parse(wikitext, skip_style_tags=False).nodes)
-    text = _EMPTY_BRACKETS.sub("", _LEFT_OVER.sub("", text))
-    return _SPACE_BEFORE_POINT.sub(r"\1", " ".join(text.split())).strip()
+class Reading(NamedTuple):
+    """What a reader sees of wikitext.
+
+    Attributes:
+        text: without markup, notes and images; templates as `collectors.wikipedia.templates` shows them.
+        shown: templates of which a reader sees something.
+        unknown: names of templates whose text is missing here, and `{{` for braces that make none.
+    """
+
+    text: str
+    shown: int
+    unknown: tuple[str, ...]
 
 
-def _render(nodes: Iterable[Any]) -> str:
-    return "".join([render(node) for node in nodes if (render := _RENDER.get(type(node)))])
+def readable(wikitext: str, wiki: WikiNames = ENGLISH) -> str:
+    """The text of a reading; unknown templates leave a hole."""
+    return read(wikitext, wiki).text
 
 
-def _wikilink(node: Wikilink) -> str:
-    target = str(node.title).strip()
-    prefix, colon, _ = target.partition(":")
-    if colon and prefix.strip().casefold() in _UNSEEN_PREFIXES:
-        return ""
-    if node.text is not None:
-        return _render(node.text.nodes)
-    return target.removeprefix(":")
+def read(wikitext: str, wiki: WikiNames = ENGLISH) -> Reading:
+    """The text of a paragraph or heading as a reader of the wiki sees it."""
+    reader = _Reader(wiki)
+    text = reader.render(mwparserfromhell.parse(wikitext, skip_style_tags=False).nodes)
+    text = _EMPTY_BRACKETS.sub("", _LEFT_OVER.sub("", text)).translate(_KEPT_BACK)
+    text = _SPACE_BEFORE_POINT.sub(r"\1", " ".join(text.split())).strip()
+    return Reading(text, reader.shown, tuple(reader.unknown))
 
 
-def _tag(node: Tag) -> str:
-    name = str(node.tag).strip().casefold()
-    if name in _UNSEEN_TAGS:
-        return ""
-    if name in {"br", "hr"}:
-        return " "
-    return _render(node.contents.nodes) if node.contents is not None else ""
+class _Reader:
+    """Renders the nodes of one text."""
+
+    def __init__(self, wiki: WikiNames) -> None:
+        self.shown = 0
+        self.unknown: list[str] = []
+        self._wiki = wiki
+
+    def render(self, nodes: Iterable[Any]) -> str:
+        return "".join([render(self, node) for node in nodes if (render := _RENDER.get(type(node)))])
+
+    def text(self, node: Text) -> str:
+        text = str(node.value)
+        if "{{" in text or "}}" in text:
+            self.unknown.append("{{")
+        return text
+
+    def wikilink(self, node: Wikilink) -> str:
+        target = str(node.title).strip()
+        prefix, colon, _ = target.partition(":")
+        prefix = prefix.strip().replace("_", " ").casefold()
+        if colon and (prefix in self._wiki.files or prefix in self._wiki.categories or is_language(prefix)):
+            return ""
+        if node.text is not None:
+            return self.render(node.text.nodes)
+        return target.removeprefix(":")
+
+    def external_link(self, node: ExternalLink) -> str:
+        if node.title is not None:
+            return self.render(node.title.nodes)
+        return "" if node.brackets else str(node.url)
+
+    def tag(self, node: Tag) -> str:
+        name = str(node.tag).strip().casefold()
+        if name in _UNSEEN_TAGS or any(_HIDING.search(str(attribute)) for attribute in node.attributes):
+            return ""
+        if name in {"br", "hr"}:
+            return " "
+        if node.contents is None:
+            return ""
+        if name in _FORMULAS or name in _LITERAL:
+            return str(node.contents).translate(_HELD_BACK)
+        inside = self.render(node.contents.nodes)
+        if name == "sup":
+            return raised(inside)
+        return f"({inside})" if name == "rt" else inside
+
+    def entity(self, node: HTMLEntity) -> str:
+        try:
+            return str(node.normalize()).translate(_HELD_BACK)
+        except (ValueError, OverflowError):
+            return str(node)
+
+    def template(self, node: Template) -> str:
+        name = " ".join(str(node.name).replace("_", " ").split())
+        prefix, colon, rest = name.partition(":")
+        name = rest.strip() if colon and prefix.strip().casefold() in self._wiki.templates else name
+        values = {str(one.name).strip(): one.value for one in node.params}
+        seen: dict[str, str] = {}
+
+        def value(key: str) -> str:
+            if key not in seen:
+                seen[key] = self.render(values[key].nodes).strip() if key in values else ""
+            return seen[key]
+
+        try:
+            text = shown(name, Call(tuple(values), value, self._wiki.language))
+        except UnknownCallError:
+            self.unknown.append(name[:80])
+            return ""
+        self.shown += bool(text)
+        return text
 
 
-def _entity(node: HTMLEntity) -> str:
-    try:
-        return str(node.normalize())
-    except (ValueError, OverflowError):
-        return str(node)
-
-
-def _template(node: Template) -> str:
-    name = str(node.name).strip().casefold().replace("_", " ")
-    show = _SHOWN.get(name)
-    if show is None:
-        return ""
-    return show([_render(parameter.value.nodes).strip() for parameter in node.params if not parameter.showkey])
-
-
-def _nth(place: int) -> Callable[[list[str]], str]:
-    return lambda values: values[place] if len(values) > place else ""
-
-
-_SHOWN: Mapping[str, Callable[[list[str]], str]] = {
-    "convert": lambda values: " ".join(values[:2]),
-    "cvt": lambda values: " ".join(values[:2]),
-    "lang": _nth(1),
-    "transl": _nth(1),
-    "nowrap": _nth(0),
-    "nobr": _nth(0),
-    "em": _nth(0),
-    "small": _nth(0),
-    "abbr": _nth(0),
-    "quote": _nth(0),
-    "blockquote": _nth(0),
-    "snd": lambda _: " \N{EN DASH} ",
-    "spaced ndash": lambda _: " \N{EN DASH} ",
-    "ndash": lambda _: "\N{EN DASH}",
-    "mdash": lambda _: "\N{EM DASH}",
-}
-"""Templates that stand for plain text, by name, and the selection of that text from their unnamed values."""
-
-_RENDER: Mapping[type, Callable[[Any], str]] = {
-    Text: lambda node: str(node.value),
-    Wikilink: _wikilink,
-    ExternalLink: lambda node: (
-        _render(node.title.nodes) if node.title is not None else "" if node.brackets else str(node.url)
-    ),
-    Tag: _tag,
-    HTMLEntity: _entity,
-    Template: _template,
+_RENDER: Mapping[type, Callable[[_Reader, Any], str]] = {
+    Text: _Reader.text,
+    Wikilink: _Reader.wikilink,
+    ExternalLink: _Reader.external_link,
+    Tag: _Reader.tag,
+    HTMLEntity: _Reader.entity,
+    Template: _Reader.template,
 }
 
 _SPACE_BEFORE_POINT = re.compile(r" +([,.;:!?)\]])(?=\s|$)")
 _EMPTY_BRACKETS = re.compile(r"\(\s*[,;]?\s*\)")
-_LEFT_OVER = re.compile(r"'{2,5}|\[\[|\]\]|\{\{|\}\}")
+_LEFT_OVER = re.compile(r"'{2,5}|\[\[|\]\]|\{\{|\}\}|__[A-Z]+__")
+_HIDING = re.compile(r"display\s*:\s*none", re.IGNORECASE)
+# Signs that stand for themselves, where they would be taken for markup that is left over: exchanged and put back.
+_HELD_BACK = str.maketrans("'[]{}_", "\ue000\ue001\ue002\ue003\ue004\ue005")
+_KEPT_BACK = str.maketrans("\ue000\ue001\ue002\ue003\ue004\ue005", "'[]{}_")
 
 
 # Scripts written without spaces are compared character by character.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from array import array
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -12,9 +12,12 @@ from pathlib import Path
 import numpy as np
 
 from collectors.settings import EditsSettings
-from collectors.wikipedia.clean import readable, spans
-from collectors.wikipedia.edits import only_urls_differ
+from collectors.wikipedia.clean import read, readable, spans
+from collectors.wikipedia.edits import changes_more_than, only_urls_differ
 from collectors.wikipedia.export import (
+    DAMAGED,
+    NOT_LOADED,
+    OTHER_MODEL,
     ExportReader,
     JoinedReader,
     histories,
@@ -105,7 +108,11 @@ class _Task:
 
 @dataclass(slots=True)
 class EditsFound:
-    """Results of one or more histories: name in messages, files, candidates, counts, undecided edits, ids of pages."""
+    """Results of one or more histories.
+
+    Name in messages, files, candidates, counts, undecided edits, ids of pages, and for each template that the table
+    lacks the decided edits that it costs.
+    """
 
     name: str
     sources: list[SourceFile] = field(default_factory=list)
@@ -114,6 +121,7 @@ class EditsFound:
     context: Counter[str] = field(default_factory=Counter)
     pending: list[Sample] = field(default_factory=list)
     pages: array[int] = field(default_factory=lambda: array("q"))
+    unknown: Counter[str] = field(default_factory=Counter)
 
     def add(self, other: EditsFound) -> None:
         """Add other results, except names, files and pages."""
@@ -121,6 +129,7 @@ class EditsFound:
         self.pending += other.pending
         self.drops.update(other.drops)
         self.context.update(other.context)
+        self.unknown.update(other.unknown)
 
 
 def _summary(found: EditsFound) -> str:
@@ -148,13 +157,32 @@ def _read(task: _Task, say: Progress = lambda _: None) -> EditsFound:
             "pages without revisions": reader.read.empty,
             _LATE: len(pages.late),
             "revisions": reader.read.revisions,
+            **reader.read.losses,
         }
     )
+    _refuse_no_histories(task, found, pages)
     if isinstance(reader, JoinedReader) and len(task.paths) > 1:
         found.context[_JOINED] = reader.read.pages
         found.context[_UNCHECKED] = int(reader.unchecked)
     say(_summary(found))
     return found
+
+
+def _refuse_no_histories(task: _Task, found: EditsFound, pages: _Pages) -> None:
+    """Refuse dumps of another kind, which a reader would take for histories without edits."""
+    read, context = found.context["revisions"], found.context
+    if read and context[NOT_LOADED] == read:
+        what = "a stub dump: it has the heads of revisions without their texts"
+    elif context["pages"] > 1 and pages.lone == context["pages"]:
+        what = "a dump of current revisions (pages-articles or pages-meta-current): no page has its earlier revisions"
+    else:
+        return
+    raise SourceError(
+        what,
+        where=str(task.paths[0]),
+        expected="a full history, such as pages-meta-history or a MediaWiki content history export",
+        code="no-histories",
+    )
 
 
 def _source(path: Path) -> tuple[SourceFile, bool]:
@@ -192,6 +220,7 @@ class _Pages:
     def __init__(self, task: _Task, found: EditsFound, say: Progress) -> None:
         self.found = found
         self.late: list[int] = []
+        self.lone = 0  # pages with one revision, which was based on another
         self._task, self._say = task, say
         self._told = time.monotonic()
 
@@ -211,11 +240,12 @@ class _Pages:
 
     def _page(self, page: WikiPage, reader: ExportReader | JoinedReader) -> EditsFound:
         task, result = self._task, EditsFound(self.found.name)
-        follower = Follower(task.settings, task.quarter)
+        follower = Follower(task.settings, task.quarter, wiki=page.wiki)
         watched = self._watched(page, reader, result.context)
         for decision in follower.decisions(collapse_runs(watched) if task.settings.collapse_runs else watched):
             _take(decision, page, task, result)
-        deque(watched, maxlen=0)  # the rest decides nothing unless it is out of order
+        for _ in watched:  # the rest decides nothing, but it is counted, and may be out of order of time
+            pass
         result.context["revisions that changed too many paragraphs"] += follower.broad_revisions
         return result
 
@@ -233,6 +263,7 @@ class _Pages:
     ) -> Iterator[Revision]:
         """The page's distinct revisions, counted, reported, and checked to be in order of time."""
         last = None
+        first: Revision | None = None
         seen: set[int] = set()
         for revision in page.revisions:
             if last is not None and (revision.timestamp, revision.id) < (last.timestamp, last.id):
@@ -243,7 +274,7 @@ class _Pages:
                 context[_REPEATED] += 1
                 continue
             seen.add(revision.id)
-            last = revision
+            first, last = first or revision._replace(text=None), revision
             if revision.timestamp in self._task.quarter:
                 context["revisions in the quarter"] += 1
                 context["revisions in the quarter with hidden text"] += revision.text is None
@@ -253,6 +284,7 @@ class _Pages:
                 count = f"{reader.read.pages:,} pages, {reader.read.revisions:,} revisions so far"
                 self._say(f"{self._task.name}: {count}")
             yield revision
+        self.lone += len(seen) == 1 and bool(first and first.parent)
 
 
 def _is_same(one: Revision, other: Revision) -> bool:
@@ -264,33 +296,45 @@ def _take(decision: Decision, page: WikiPage, task: _Task, result: EditsFound) -
     """Make a candidate of a decision, or count the reason against it."""
     fate = decision.fate
     if fate in (Fate.ACCEPTED, Fate.REJECTED):
-        made = _candidate(decision, page, task.quarter)
+        made = _candidate(decision, page, task, result)
         if isinstance(made, Candidate):
             result.candidates.append(made)
             return
         fate = made
     elif task.pending and decision.untouched:
-        made = _candidate(decision, page, task.quarter)
+        made = _candidate(decision, page, task, result)
         if isinstance(made, Candidate):
             result.pending.append(made.sample)
     result.drops[fate] += 1
 
 
-def _candidate(decision: Decision, page: WikiPage, quarter: Quarter) -> Candidate | Fate:
+_IN_SENTENCES = "decided edits of a paragraph with a template that a reader sees"
+
+
+def _candidate(decision: Decision, page: WikiPage, task: _Task, result: EditsFound) -> Candidate | Fate:
     change, revision = decision.change, decision.revision
     assert change is not None
     if only_urls_differ(change.before, change.after):
         return Fate.URLS_ONLY
-    paragraph, after = readable(change.before), readable(change.after)
+    before, later = read(change.before, page.wiki), read(change.after, page.wiki)
+    if before.shown or later.shown or before.unknown or later.unknown:
+        result.context[_IN_SENTENCES] += 1
+    if before.unknown or later.unknown:
+        result.unknown.update({*before.unknown, *later.unknown})
+        return Fate.UNKNOWN_TEMPLATE
+    paragraph, after = before.text, later.text
     changed = spans(paragraph, after)
     if not changed.deleted and not changed.added:
         return Fate.MARKUP_ONLY
     if not change.whole and not (paragraph and after):
         return Fate.NOTHING_TO_READ
+    # The wikitext changed by more than this; what of it stands in a reference or an address no reader judges by.
+    if not changes_more_than(task.settings.min_changed_characters, paragraph, after):
+        return Fate.LITTLE_TO_READ
     sample = Edit(
         id=f"{TASK.id_prefix}{revision.id}-{decision.number}",
         task=TASK.name,
-        edition=str(quarter),
+        edition=str(task.quarter),
         period=TASK.period_kind.of(revision.timestamp),
         date=revision.timestamp,
         group=f"w-{page.id}",
@@ -298,7 +342,7 @@ def _candidate(decision: Decision, page: WikiPage, quarter: Quarter) -> Candidat
         host=page.host,
         lineage=tuple(sorted(sha256_text(f"{page.host} {page.id} {name}")[:16] for name in decision.lineage)),
         article=page.title,
-        section=readable(change.heading),
+        section=readable(change.heading, page.wiki),
         paragraph=paragraph,
         deleted=changed.deleted,
         added=changed.added,
@@ -330,7 +374,17 @@ def collection_of(found: Sequence[EditsFound], settings: EditsSettings, *, pendi
     }
     waiting = sorted(total.pending, key=lambda edit: edit.id) if pending else None
     sources = sorted((source for one in found for source in one.sources), key=lambda source: source.name)
-    return Collection(candidates, funnel, parameters, sources, _warnings(found), waiting)
+    return Collection(candidates, funnel, parameters, sources, [*_warnings(found), *_missing(total)], waiting)
+
+
+def _missing(total: EditsFound) -> list[str]:
+    """One line on the templates that the table lacks, the most frequent first."""
+    if not total.unknown:
+        return []
+    most = ", ".join(f"{{{{{name}}}}} ({count:,})" for name, count in total.unknown.most_common(10))
+    left_out = f"{total.drops[Fate.UNKNOWN_TEMPLATE]:,} decided edits are left out"
+    what = f"{len(total.unknown):,} templates are unknown, so that {left_out}: {most}."
+    return [f"{what} To keep these, add the templates to collectors/wikipedia/templates.toml."]
 
 
 def _refuse_twice(found: Sequence[EditsFound], files: Mapping[str, Path]) -> None:
@@ -358,6 +412,9 @@ def _warnings(found: Sequence[EditsFound]) -> list[str]:
     sentences = {
         _LATE: "pages had revisions out of order of time; they were read again, sorted by time and id.",
         "pages without revisions": "pages have no revisions at all.",
+        NOT_LOADED: "revisions have a length and no text; they count as hidden: fetch the file again.",
+        DAMAGED: "revisions have a text of another length or SHA-1 than said, and count as hidden: fetch it again.",
+        OTHER_MODEL: "revisions of articles are no wikitext; they count as hidden.",
         _REPEATED: "revisions are there twice; each was counted once.",
         _UNCHECKED: "page was joined from files without a list of them, so that a missing last one would not show; put "
         "the export's SHA256SUMS beside them.",

@@ -8,6 +8,7 @@ from pathlib import Path
 from collectors.settings import Kind
 from collectors.wikipedia.clean import readable
 from collectors.wikipedia.export import read_pages
+from collectors.wikipedia.names import WikiNames
 from collectors.wikipedia.wikitext import Splitter
 from hellofresh.evidence.retrieval.corpora import FoundDocument
 from hellofresh.evidence.retrieval.documents import CorpusDocument
@@ -30,7 +31,7 @@ def dump_documents(dumps: Iterable[Path], words: int) -> Iterator[FoundDocument]
             newest = max(there, key=lambda revision: (revision.timestamp, revision.id), default=None)
             if newest is None or newest.text is None or newest.text.lstrip().lower().startswith("#redirect"):
                 continue
-            paragraphs = _paragraphs(newest.text)
+            paragraphs = _paragraphs(newest.text, page.wiki)
             texts = chunks(paragraphs, words) if words else ["\n".join(paragraphs)[:_LONGEST]]
             for number, text in enumerate(filter(None, texts), start=1):
                 name = f"{page.id}-{number}" if words else str(page.id)
@@ -38,9 +39,9 @@ def dump_documents(dumps: Iterable[Path], words: int) -> Iterator[FoundDocument]
                 yield FoundDocument(document, f"{path.name}, page {page.id}")
 
 
-def _paragraphs(wikitext: str) -> list[str]:
+def _paragraphs(wikitext: str, wiki: WikiNames) -> list[str]:
     """Readable prose, lists and quotes, in order."""
-    split = Splitter().split(wikitext)
+    split = Splitter(wiki).split(wikitext)
     sections = (
         section
         for heading in split.order
@@ -52,7 +53,7 @@ def _paragraphs(wikitext: str) -> list[str]:
         for paragraph, kind in zip(section.paragraphs, section.kinds, strict=True)
         if kind in _KINDS
     )
-    return [text for paragraph in kept if (text := readable(paragraph))]
+    return [text for paragraph in kept if (text := readable(paragraph, wiki))]
 
 
 def chunks(paragraphs: Sequence[str], words: int) -> list[str]:

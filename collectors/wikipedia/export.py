@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import hashlib
 import io
 import lzma
 import os
@@ -24,8 +25,8 @@ import re
 import tempfile
 import zlib
 from array import array
-from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -34,6 +35,7 @@ from threading import Thread
 from typing import Any, BinaryIO, cast
 from xml.parsers import expat
 
+from collectors.wikipedia.names import ENGLISH, wiki_names
 from collectors.wikipedia.wikitext import Revision, WikiPage, host_of
 from hellofresh.core.errors import SourceError, UsageError, missing_extra
 
@@ -65,12 +67,14 @@ class ReadSoFar:
         pages: articles returned.
         empty, other, revisions: articles without a single revision, pages of other namespaces, and revisions of
             articles, in what was parsed.
+        losses: revisions of articles whose text is missing although nobody hid it, by reason (`LOSSES`).
     """
 
     pages: int
     empty: int
     other: int
     revisions: int
+    losses: Mapping[str, int]
 
 
 class ExportReader:
@@ -85,7 +89,9 @@ class ExportReader:
     @property
     def read(self) -> ReadSoFar:
         """What was read so far."""
-        return ReadSoFar(self._pages, self._handler.empty, self._handler.others, self._handler.revisions)
+        return ReadSoFar(
+            self._pages, self._handler.empty, self._handler.others, self._handler.revisions, self._handler.losses
+        )
 
     def pages(self, *, only: Collection[int] | None = None) -> Iterator[WikiPage]:
         """The articles in the order of the file.
@@ -107,9 +113,8 @@ class ExportReader:
             self._inside = True
             revisions = self._revisions(events)
             if only is None or place in only:
-                yield WikiPage(
-                    event.id, event.title, revisions if only is None else _in_order_of_time(revisions), handler.host
-                )
+                in_order = revisions if only is None else _in_order_of_time(revisions)
+                yield WikiPage(event.id, event.title, in_order, handler.host, handler.wiki)
             if self._inside:
                 handler.skip()
             deque(revisions, maxlen=0)  # reads what the caller did not, up to the next page
@@ -177,7 +182,8 @@ class JoinedReader:
         pages, empty, other = (
             max(of) for of in zip(*((one.pages, one.empty, one.other) for one in found), strict=True)
         )
-        return ReadSoFar(min(1, pages), min(1, empty), min(1, other), sum(one.revisions for one in found))
+        losses = sum((Counter(one.losses) for one in found), Counter[str]())
+        return ReadSoFar(min(1, pages), min(1, empty), min(1, other), sum(one.revisions for one in found), losses)
 
     def pages(self, *, only: Collection[int] | None = None) -> Iterator[WikiPage]:
         """The page, if it is an article; arguments and errors as of `ExportReader.pages`."""
@@ -306,7 +312,65 @@ def _open(path: Path) -> BinaryIO:
         return cast(BinaryIO, gzip.open(path))
     if packing == "bzip2":
         return cast(BinaryIO, bz2.open(path))
-    return cast(BinaryIO, lzma.open(path)) if packing == "xz" else path.open("rb")
+    return cast(BinaryIO, io.BufferedReader(_Xz(path), _CHUNK)) if packing == "xz" else path.open("rb")
+
+
+class _Xz(io.RawIOBase):
+    """All streams of an xz file, also after padding, where `lzma.open` ends in silence."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("rb")
+        self._stream = lzma.LZMADecompressor()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = b""
+        while not data:
+            if self._stream.eof:
+                rest = self._stream.unused_data.lstrip(b"\0")
+                while not rest and (more := self._file.read(_CHUNK)):
+                    rest = more.lstrip(b"\0")
+                if not rest:
+                    return 0
+                self._stream = lzma.LZMADecompressor()
+                data = self._stream.decompress(rest, len(buffer))
+            else:
+                more = self._file.read(_CHUNK) if self._stream.needs_input else b""
+                if self._stream.needs_input and not more:
+                    raise EOFError("the last stream has no end")
+                data = self._stream.decompress(more, len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+NOT_LOADED, DAMAGED, OTHER_MODEL = LOSSES = (
+    "revisions whose text the file leaves out",
+    "revisions whose text is not what its length or SHA-1 says",
+    "revisions of another content model than wikitext",
+)
+"""Why a revision of an article has no text although nobody hid it."""
+_CHILDREN = {
+    "": "mediawiki",
+    "mediawiki": "siteinfo page logitem",
+    "siteinfo": "sitename dbname base generator case namespaces",
+    "namespaces": "namespace",
+    "page": "title ns id redirect restrictions revision upload discussionthreadinginfo",
+    "revision": "id parentid timestamp contributor minor comment origin model format text sha1 content",
+    "contributor": "username id ip",
+    "content": "role origin model format text sha1",
+    "upload": "timestamp contributor comment filename archivename src size sha1base36 rel contents",
+    "logitem": "id timestamp contributor comment type action text logtitle params",
+}
+_ALLOWED = {parent: frozenset(names.split()) for parent, names in _CHILDREN.items()}
+"""What may stand in what (https://www.mediawiki.org/xml/export-0.11.xsd)."""
+_KNOWN = frozenset().union(*_ALLOWED.values())
+_NOTHING: frozenset[str] = frozenset()
 
 
 class _Handler:
@@ -314,15 +378,19 @@ class _Handler:
 
     def __init__(self, path: Path) -> None:
         self.title = self.host = ""
+        self.wiki = ENGLISH
         self.others = self.empty = self.revisions = 0
+        self.losses: Counter[str] = Counter()
         self._path = path
         self._events: deque[_Event] = deque()
         self._chars: list[str] = []
         self._stack: list[str] = []
-        self._namespaces: set[str] = set()
+        self._language, self._key = "", 0
+        self._namespaces: dict[int, set[str]] = {}
         self._page: dict[str, str] = {}
         self._values: dict[str, str] = {}
         self._hidden: set[str] = set()
+        self._text: dict[str, str] = {}
         self._announced = self._skipping = self._article = False
         self._append = self._chars.append
         parser = expat.ParserCreate()
@@ -357,34 +425,45 @@ class _Handler:
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         stack = self._stack
+        parent = stack[-1] if stack else ""
+        if stack and name in _KNOWN and name not in _ALLOWED.get(parent, _NOTHING):
+            raise self._wrong(f"<{name}> within <{parent}>", "an export that follows its schema", "bad-structure")
         if not stack:
-            if name != "mediawiki":
-                what = f"the XML begins with <{name[:60]}>"
-                raise self._wrong(what, "a MediaWiki export (<mediawiki>)", "not-a-dump")
-            if (version := attributes.get("version", "")) not in _SCHEMAS:
-                what = f"export schema {version or 'not named'}"
-                raise self._wrong(what, f"{_SCHEMAS[0]} to {_SCHEMAS[-1]}", "unknown-schema")
-        elif stack[-1] == "mediawiki" and name == "page":
+            self._begin(name, attributes)
+        elif name == "page":
             self._page, self._announced, self._skipping, self.title = {}, False, False, ""
-        elif name == "revision" and stack[-1] == "page":
-            self._values, self._hidden = {}, set()
+        elif name == "revision":
+            self._values, self._hidden, self._text = {}, set(), {}
             if not self._announced:
                 self._announce()
+        elif name == "namespace":
+            self._key = int(key) if re.fullmatch(r"-?[0-9]{1,9}", key := attributes.get("key", "")) else 0
         elif "deleted" in attributes:
             self._hidden.add(name)
         if name == "text" and self._skipping:
             self._parser.CharacterDataHandler = None
+        elif name == "text" and parent == "revision":
+            self._text = attributes
         stack.append(name)
         self._chars.clear()
+
+    def _begin(self, name: str, attributes: dict[str, str]) -> None:
+        if name != "mediawiki":
+            what = f"the XML begins with <{name[:60]}>"
+            raise self._wrong(what, "a MediaWiki export (<mediawiki>)", "not-a-dump")
+        if (version := attributes.get("version", "")) not in _SCHEMAS:
+            what = f"export schema {version or 'not named'}"
+            raise self._wrong(what, f"{_SCHEMAS[0]} to {_SCHEMAS[-1]}", "unknown-schema")
+        self._language = attributes.get("xml:lang", "")
 
     def _end(self, name: str) -> None:
         stack = self._stack
         stack.pop()
         parent = stack[-1] if stack else ""
+        if name == "text":
+            self._parser.CharacterDataHandler = self._append
         if parent == "revision":
-            self._values[name] = "".join(self._chars)
-            if name == "text":
-                self._parser.CharacterDataHandler = self._append
+            self._take(self._values, name)
         elif parent == "contributor":
             self._values["user:" + name] = "".join(self._chars)
         elif parent == "page":
@@ -393,15 +472,26 @@ class _Handler:
                     self._events.append(self._revision())
                 self.revisions += self._article
             else:
-                self._page[name] = "".join(self._chars)
+                self._take(self._page, name)
                 self.title = self._page[name].strip() if name == "title" else self.title
         elif name == "page":
             self._end_page()
-        elif parent == "siteinfo" and name == "base":
+        else:
+            self._end_site(name, parent)
+        self._chars.clear()
+
+    def _take(self, values: dict[str, str], name: str) -> None:
+        if name in values and name not in _SEVERAL:
+            raise self._wrong(f"a second <{name}>", "an export that follows its schema", "bad-structure")
+        values[name] = "".join(self._chars)
+
+    def _end_site(self, name: str, parent: str) -> None:
+        if parent == "siteinfo" and name == "base":
             self.host = host_of("".join(self._chars))
         elif parent == "namespaces":
-            self._namespaces.add("".join(self._chars).strip())
-        self._chars.clear()
+            self._namespaces.setdefault(self._key, set()).add("".join(self._chars).strip())
+        elif name == "siteinfo":
+            self.wiki = wiki_names(self._language, self._namespaces)
 
     def _end_page(self) -> None:
         if not self._announced:
@@ -419,7 +509,7 @@ class _Handler:
             self._article = namespace.strip() == "0"
         else:
             prefix, colon, _ = self.title.partition(":")
-            known = (self._namespaces - {""}) or _ENGLISH_NAMESPACES
+            known = set().union(*self._namespaces.values()) - {""} or _ENGLISH_NAMESPACES
             self._article = not (colon and prefix.strip().replace("_", " ") in known)
         if not self._article:
             self.others += 1
@@ -440,7 +530,7 @@ class _Handler:
             raise self._wrong(what, "a time such as 2008-01-31T12:00:00Z", "bad-timestamp")
         parent = values.get("parentid")
         user = values.get("user:username") or values.get("user:ip") or None
-        text = None if "text" in self._hidden else values.get("text")
+        text = None if "text" in self._hidden else self._whole_text(values)
         return Revision(
             id_,
             self._number(parent, "parent id") if parent is not None else None,
@@ -448,6 +538,21 @@ class _Handler:
             None if "contributor" in self._hidden else user,
             text,
         )
+
+    def _whole_text(self, values: Mapping[str, str]) -> str | None:
+        """The text, unless it was left out, is damaged or is no wikitext, each of which is counted."""
+        text, said = values.get("text"), self._text
+        loss = ""
+        if values.get("model", "wikitext").strip() not in ("", "wikitext"):
+            loss = OTHER_MODEL
+        elif text is None or (not text and said.get("bytes", "0") != "0"):
+            loss = NOT_LOADED
+        elif not _is_what_was_said(text, said.get("bytes", ""), said.get("sha1", "") or values.get("sha1", "")):
+            loss = DAMAGED
+        if loss:
+            self.losses[loss] += 1
+            return None
+        return text
 
     def _number(self, text: str | None, what: str) -> int:
         text = (text or "").strip()
@@ -468,6 +573,22 @@ class _Handler:
         if self.title:
             where += f" (page {self.title!r})"
         return SourceError(what, where=where, expected=expected, code=code)
+
+
+_SEVERAL = frozenset({"content", "upload", "restrictions", "minor", "redirect"})
+_SHA1 = re.compile(r"[0-9a-z]{31}")
+
+
+def _is_what_was_said(text: str, size: str, sha1: str) -> bool:
+    """Whether a text has its length in bytes and its SHA-1 (in base 36), as far as they are said."""
+    size, sha1 = size.strip(), sha1.strip()
+    has_size, has_sha1 = size.isascii() and size.isdigit(), _SHA1.fullmatch(sha1) is not None
+    if not has_size and not has_sha1:
+        return True
+    data = text.encode("utf-8", "surrogatepass")
+    if has_size and len(data) != int(size):
+        return False
+    return not has_sha1 or int.from_bytes(hashlib.sha1(data, usedforsecurity=False).digest()) == int(sha1, 36)
 
 
 def _in_order_of_time(revisions: Iterator[Revision]) -> Iterator[Revision]:

@@ -18,12 +18,14 @@ from pathlib import Path
 # Private names: both routes share the code that makes candidates of decisions.
 from collectors.settings import EditsSettings
 from collectors.wikipedia.collect import EditsFound, _take, _Task, collection_of
+from collectors.wikipedia.export import OTHER_MODEL
 from collectors.wikipedia.polite import PoliteSession, WikiLimits
-from collectors.wikipedia.site import REVERTED, WikiAnswers, WikiSite
+from collectors.wikipedia.site import BAD_CONTINUE, REVERTED, WikiAnswers, WikiSite
 from collectors.wikipedia.source import EditSampling, LiveSource, WikiAccount, Window
 from collectors.wikipedia.stability import Decision, Follower
 from collectors.wikipedia.wikitext import Revision, WikiPage, collapse_runs
 from hellofresh.core.errors import SourceError
+from hellofresh.core.net.paging import NO_PROGRESS
 from hellofresh.core.quarters import Quarter, utc_text
 from hellofresh.releases.candidates import Collection, SourceFile
 
@@ -93,6 +95,7 @@ def collect_live(
     what = f"{len(ids)} revisions, {min(ids)} to {max(ids)}" if ids else "no revision"
     digest = hashlib.sha256(b"".join(ledger.hash.digest() for ledger in ledgers)).hexdigest()
     found.name = source.host
+    found.context[OTHER_MODEL] = len(site.other_model)
     found.sources = [SourceFile(f"{source.api} ({what})", sum(ledger.size for ledger in ledgers), digest)]
     collection = collection_of([found], settings, pending=pending)
     if found.context[_GONE]:
@@ -157,6 +160,7 @@ class _Run:
 
     def __init__(self, site: WikiSite, task: _Task, session: PoliteSession, say: Progress) -> None:
         self.site, self.task = site, task
+        self._wiki = site.names()
         self._session, self._say = session, say
         self._told = float("-inf")
 
@@ -184,6 +188,23 @@ class _Run:
         return total, [ledger for _, ledger in results]
 
     def _page(self, target: _Target) -> tuple[EditsFound, _Ledger]:
+        try:
+            return self._read_anew(target)
+        except SourceError as error:
+            if error.code not in (BAD_CONTINUE, NO_PROGRESS):
+                raise
+        return self._read_anew(target)
+
+    def _read_anew(self, target: _Target) -> tuple[EditsFound, _Ledger]:
+        """Read a page; if its stored answers lead nowhere, forget them, so that the next time begins at its start."""
+        try:
+            return self._read(target)
+        except SourceError as error:
+            if error.code in (BAD_CONTINUE, NO_PROGRESS):
+                self.site.forget_page(target.page)
+            raise
+
+    def _read(self, target: _Target) -> tuple[EditsFound, _Ledger]:
         found, ledger = EditsFound(""), _Ledger()
         page = self.site.page(target.page, around=min(target.drawn, default=None))
         if page is None:
@@ -193,7 +214,7 @@ class _Run:
         drawn = sorted(target.drawn) if target.lookback else []
         asked, lookback = self.site.gives_old_text, target.lookback
         restoring = frozenset(id_ for id_ in drawn if asked(page.id, id_, lookback=lookback))
-        read = replace(page, revisions=ledger.pass_on(page.revisions))
+        read = replace(page, revisions=ledger.pass_on(page.revisions), wiki=self._wiki)
         _follow(read, target, self.task, found, restoring=restoring)
         found.context["pages"] += 1
         found.context["revisions"] += len(ledger.ids)
@@ -205,7 +226,7 @@ def _follow(
 ) -> None:
     """Apply the rule to all edits of the quarter, or until the drawn ones are decided."""
     collapse = task.settings.collapse_runs
-    follower = Follower(task.settings, task.quarter, restoring=restoring)
+    follower = Follower(task.settings, task.quarter, restoring=restoring, wiki=page.wiki)
     asked = _Asked(target.drawn, collapse=collapse)
     watched = asked.watch(page.revisions if target.drawn else _counted(page.revisions, task.quarter, found))
     for revision in collapse_runs(watched) if collapse else watched:

@@ -10,6 +10,7 @@ of their size, as the etiquette asks.
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 import time
@@ -31,8 +32,10 @@ _LARGEST_ANSWER = 1 << 27  # bytes; MediaWiki itself stops at 8 MiB of content u
 _MAXLAG_S = 5
 _BACKOFF = RetryPolicy(first_s=1.0, most_s=60.0)
 _WAIT_STATUS = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}
-_WAIT_CODES = frozenset({"maxlag", "ratelimited", "readonly"})
-_TOLD_TO_WAIT = re.compile(rb'"code"\s*:\s*"(maxlag|ratelimited|readonly)"')
+_PLEA = r"maxlag|ratelimited|readonly|internal_api_error_\w+"
+"""Codes of faults that pass (https://www.mediawiki.org/wiki/API:Errors_and_warnings); an internal one is like a 503."""
+_WAIT_CODE = re.compile(_PLEA)
+_TOLD_TO_WAIT = re.compile(rf'"code"\s*:\s*"({_PLEA})"'.encode())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +96,7 @@ class PoliteSession(requests.Session):
     def __init__(self, contact: str, limits: WikiLimits | None = None, *, clock: Clock | None = None) -> None:
         super().__init__()
         self.limits = limits or WikiLimits()
-        self.requests_sent = 0
+        self.requests_sent = self._answered = 0
         self._clock = clock or Clock()
         self._rate = RateLimit.per_minute(self.limits.per_minute, max(1, self.limits.per_minute // 20))
         self._slots = threading.BoundedSemaphore(self.limits.at_once)
@@ -134,6 +137,11 @@ class PoliteSession(requests.Session):
             self._sleep(_BACKOFF.step_s(attempt) if asked_s is None else asked_s, url, deadline, why)
         raise AssertionError("counting has no end")
 
+    def refuse_if_stopped(self, where: str) -> None:
+        """Raise an error after `stop`, also for callers that live on stored answers."""
+        if self._end == float("-inf"):
+            raise SourceError("stopped", where=where, code="api-stopped")
+
     def stop(self) -> None:
         """Let requests under way finish; callers that wait for a turn get an error."""
         self._end = float("-inf")
@@ -153,6 +161,7 @@ class PoliteSession(requests.Session):
         except requests.RequestException as error:
             raise SourceError(f"cannot be asked ({error})", where=url, code="api-unreachable") from error
         _judge(response, url)
+        self._answered += 1
         return response
 
     def _sleep(self, wait_s: float, url: str, deadline: float, why: str) -> None:
@@ -160,13 +169,13 @@ class PoliteSession(requests.Session):
             raise SourceError(
                 f"gave up: {why}, and the time allowed ends before the next try",
                 where=url,
-                fix="Fetched data is kept: run the same command again later to resume.",
+                fix=("The answers so far are kept: run" if self._answered else "Run")
+                + " the same command again later.",
                 code="api-deadline",
             )
         if wait_s > 0:
             self._clock.sleep(wait_s)
-        if self._end == float("-inf"):
-            raise SourceError("stopped", where=url, code="api-stopped")
+        self.refuse_if_stopped(url)
 
 
 def _fill(response: requests.Response, left_s: Callable[[], float]) -> None:
@@ -188,6 +197,17 @@ def _fill(response: requests.Response, left_s: Callable[[], float]) -> None:
     response._content_consumed = True  # type: ignore[attr-defined]  # the stubs leave out what is private
 
 
+def _is_whole(body: bytes) -> bool:
+    """Whether a body is not cut; what is no JSON at all is not judged here."""
+    if not body.lstrip().startswith((b"{", b"[")):
+        return bool(body.strip())
+    try:
+        json.loads(body)
+    except ValueError:
+        return False
+    return True
+
+
 def _judge(response: requests.Response, url: str) -> None:
     """Raise an error for requests to wait and for refusals."""
     status = response.status_code
@@ -195,14 +215,15 @@ def _judge(response: requests.Response, url: str) -> None:
     if status in PASSING:
         raise _AgainError(f"the server answered {status}", asked_s if status in _WAIT_STATUS else None)
     plea = response.headers.get("MediaWiki-API-Error", "")
-    if plea not in _WAIT_CODES:
+    if not _WAIT_CODE.fullmatch(plea):
         # Errors are short; a long response with maxlag is an article about it.
         found = _TOLD_TO_WAIT.search(response.content) if len(response.content) < _CHUNK else None
         plea = found[1].decode() if found and response.content.lstrip().startswith(b'{"error"') else ""
-    if plea:
-        raise _AgainError(
-            f"the wiki answered {plea}", retry_after_s(response.headers.get("Retry-After")) or float(_MAXLAG_S)
-        )
+    if plea or "X-Database-Lag" in response.headers:
+        own_s = None if plea.startswith("internal") else float(_MAXLAG_S)
+        raise _AgainError(f"the wiki answered {plea or 'that its database lags behind'}", asked_s or own_s)
+    if status == HTTPStatus.OK and not _is_whole(response.content):
+        raise _AgainError("the answer is empty, or JSON that is cut")
     if status != HTTPStatus.OK:
         moved = response.headers.get("Location", "")
         raise SourceError(

@@ -17,18 +17,21 @@ from urllib.parse import urlsplit
 import mwclient
 from pydantic import AwareDatetime, Field, ValidationError
 
+from collectors.wikipedia.names import WikiNames, wiki_names
 from collectors.wikipedia.polite import PoliteSession
 from collectors.wikipedia.source import PASSWORD, TOKEN, USER, WikiAccount, Window
 from collectors.wikipedia.wikitext import Revision, WikiPage, host_of
 from hellofresh.core.errors import SourceError, WorkspaceError
 from hellofresh.core.files import canonical_json, model_fault
 from hellofresh.core.net.database import open_database
+from hellofresh.core.net.paging import Paging
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.strict import Json, Lenient
 
 REVERTED = "mw-reverted"
 """The tag that MediaWiki itself gives to reverted edits (https://www.mediawiki.org/wiki/Manual:Reverts)."""
 
+BAD_CONTINUE = "api-bad-continue"
 _BATCH = 50  # maximal revisions with texts in a response to an unprivileged client
 _HASHES = 500  # maximal revisions without texts
 _PROPERTIES = "ids|timestamp|user|comment|flags|content|sha1|tags|size"
@@ -37,6 +40,7 @@ _ARTICLES = 0
 
 class _Slot(Lenient):
     content: str | None = None
+    contentmodel: str = "wikitext"
     texthidden: bool = False
 
 
@@ -75,7 +79,21 @@ class _Renamed(Lenient):
     to: str
 
 
+class _Namespace(Lenient):
+    id: int
+    name: str = ""
+    alias: str = ""
+    canonical: str = ""
+
+
+class _General(Lenient):
+    lang: str = ""
+
+
 class _Query(Lenient):
+    general: _General = _General()
+    namespaces: dict[str, _Namespace] = Field(default={})
+    namespacealiases: list[_Namespace] = Field(default=[])
     pages: list[_Page] = Field(default=[])
     recentchanges: list[RecentChange] = Field(default=[])
     normalized: list[_Renamed] = Field(default=[])
@@ -98,6 +116,7 @@ class WikiSite:
         self, api: str, session: PoliteSession, answers: WikiAnswers, account: WikiAccount | None = None
     ) -> None:
         self._api, self._answers, self._account = api, answers, account or WikiAccount()
+        self._session = session
         address = urlsplit(api)
         folder, _, script = address.path.rpartition("/")
         self._client = mwclient.Site(
@@ -113,6 +132,8 @@ class WikiSite:
             session.headers["Authorization"] = f"Bearer {self._account.token}"
         self._logged_in = not self._account.user
         self._lock = threading.Lock()
+        self.other_model: set[int] = set()
+        """Revisions read that are no wikitext."""
 
     def changes(self, window: Window, *, tag: str | None, bots: bool, ask: bool) -> list[RecentChange]:
         """Edits of articles in a window, from its start on: all, or as many as one response has.
@@ -151,6 +172,15 @@ class WikiSite:
         oldest = next((change.timestamp.astimezone(UTC) for change in body.query.recentchanges), now)
         return Window(min(oldest, now), now)
 
+    def names(self) -> WikiNames:
+        """The wiki's language and its names of namespaces."""
+        question = {"meta": "siteinfo", "siprop": "general|namespaces|namespacealiases"}
+        query = self._ask(question, lambda _: True).query
+        said: dict[int, list[str]] = {}
+        for one in (*query.namespaces.values(), *query.namespacealiases):
+            said.setdefault(one.id, []).extend((one.name, one.alias, one.canonical))
+        return wiki_names(query.general.lang, said)
+
     def page_ids(self, titles: Sequence[str]) -> dict[str, int]:
         """The ids of articles by title; raises SourceError if the wiki lacks an article."""
         found: dict[str, int] = {}
@@ -180,7 +210,7 @@ class WikiSite:
             older = None if body is None else _only(body)
             if older is None or not older.revisions or older.revisions[0].revid != around:
                 return None
-            before = [_revision(item) for item in reversed(older.revisions)]
+            before = [self._revision(item) for item in reversed(older.revisions)]
         batches = self._batches(id_, around)
         first = next(batches, None)
         if first is None or first.ns != _ARTICLES:
@@ -193,9 +223,10 @@ class WikiSite:
         hashes: list[str | None] = []  # of the revision's text and of earlier ones; None for hidden ones
         more: Mapping[str, str | int] | None = {}
         left = lookback + 1
+        paging = Paging(self._api)
         while more is not None and left > 0 and not (hashes and hashes[0] in (None, *hashes[1:])):
             forth = {name: str(value) for name, value in more.items()}
-            body = self._asked(page, {**place, "rvlimit": str(min(left, _HASHES)), **forth})
+            body = self._asked(page, {**place, "rvlimit": str(min(left, _HASHES)), **forth}, paging)
             found = None if body is None else _only(body)
             if body is None or found is None:
                 break
@@ -207,45 +238,64 @@ class WikiSite:
     def _history(self, before: list[Revision], first: _Page, rest: Iterator[_Page]) -> Iterator[Revision]:
         yield from before
         known = {revision.id for revision in before}
-        yield from (_revision(item) for item in first.revisions if item.revid not in known)
+        yield from (self._revision(item) for item in first.revisions if item.revid not in known)
         for batch in rest:
-            yield from map(_revision, batch.revisions)
+            yield from map(self._revision, batch.revisions)
+
+    def _revision(self, item: _Revision) -> Revision:
+        if item.slots.get("main", _Slot()).contentmodel not in ("", "wikitext"):
+            self.other_model.add(item.revid)
+        return _revision(item)
 
     def _batches(self, id_: int, start: int | None) -> Iterator[_Page]:
         place = {} if start is None else {"rvstartid": str(start)}
         more: Mapping[str, str | int] | None = {}
+        paging = Paging(self._api)
         while more is not None:
             forth = {name: str(value) for name, value in more.items()}
             question = {"rvdir": "newer", "rvlimit": str(_BATCH), **place, **forth}
-            body = self._revisions(id_, question, lambda body: body.continue_ is not None)
+            body = self._revisions(id_, question, lambda body: body.continue_ is not None, paging)
             page = _only(body)
             if page is None:
                 return
             yield page
             more = body.continue_
 
-    def _asked(self, id_: int, question: Mapping[str, str]) -> _Body | None:
+    def _asked(self, id_: int, question: Mapping[str, str], paging: Paging | None = None) -> _Body | None:
         """The content before a revision; None if the wiki no longer has it."""
         try:
-            return self._revisions(id_, question, lambda _: True)
+            return self._revisions(id_, question, lambda _: True, paging)
         except SourceError as error:
             if error.code == "api-no-such-revision":
                 return None
             raise
 
-    def _revisions(self, id_: int, question: Mapping[str, str], final: Callable[[_Body], bool]) -> _Body:
+    def _revisions(
+        self, id_: int, question: Mapping[str, str], final: Callable[[_Body], bool], paging: Paging | None = None
+    ) -> _Body:
         common = {"prop": "revisions", "pageids": str(id_), "rvprop": _PROPERTIES, "rvslots": "main"}
-        return self._ask({**common, **question}, final)
+        return self._ask({**common, **question}, final, paging)
 
-    def _ask(self, question: Mapping[str, str], final: Callable[[_Body], bool]) -> _Body:
+    def _ask(self, question: Mapping[str, str], final: Callable[[_Body], bool], paging: Paging | None = None) -> _Body:
+        """The stored or fetched answer; one that brings a paged history no further is neither stored nor used."""
+        self._session.refuse_if_stopped(self._api)
+        paging = paging or Paging(self._api)
         key = self._key(question)
         kept = self._answers.get(key)
         if kept is not None:
-            return self._read(kept)
+            body = self._read(kept)
+            if paging.is_new(*_marks(body)):
+                paging.step(*_marks(body))
+                return body
         answer = canonical_json(self._fetch(question))
         body = self._read(answer)
+        paging.step(*_marks(body))
         self._answers.put(key, answer, final=final(body))
         return body
+
+    def forget_page(self, id_: int) -> None:
+        """Delete the stored answers about one page, so that it is read anew."""
+        self._answers.forget(f'"pageids":"{id_}"')
 
     def _key(self, question: Mapping[str, str]) -> str:
         return canonical_json({"api": self._api, **question})
@@ -266,11 +316,12 @@ class WikiSite:
             if str(error.code).startswith(("assert", "mwoauth")):
                 raise self._not_logged_in(str(error.code)) from None
             gone = str(error.code).startswith("badid_") or error.code == "nosuchrevid"
+            again = error.code == "badcontinue"
             raise SourceError(
                 f"the wiki refuses: {str(error.info)[:300]} ({error.code})",
                 where=self._api,
-                fix="See the wiki's own help on its API.",
-                code="api-no-such-revision" if gone else "api-error",
+                fix="Run the same command again later." if again else "See the wiki's own help on its API.",
+                code=BAD_CONTINUE if again else "api-no-such-revision" if gone else "api-error",
             ) from error
         except (mwclient.errors.MwClientError, AttributeError, KeyError, TypeError, ValueError) as error:
             # The client processes unchecked data.
@@ -298,9 +349,17 @@ class WikiSite:
             f"the answer is not understood ({what})",
             where=self._api,
             expected="a MediaWiki of version 1.32 or newer",
-            fix="Check the address.",
+            fix="If the wiki answered at this address before, try again later; else check the address.",
             code="api-strange-answer",
         )
+
+
+def _marks(body: _Body) -> list[tuple[str, object]]:
+    """What may come once only in the pages of one history: revisions, and where the next page begins."""
+    revisions: list[tuple[str, object]] = [
+        ("revision", item.revid) for page in body.query.pages for item in page.revisions
+    ]
+    return revisions if body.continue_ is None else [*revisions, ("continue", canonical_json(dict(body.continue_)))]
 
 
 def _only(body: _Body) -> _Page | None:
@@ -309,13 +368,15 @@ def _only(body: _Body) -> _Page | None:
 
 
 def _revision(item: _Revision) -> Revision:
+    """The revision; text that is no wikitext is left out."""
     slot = item.slots.get("main", _Slot())
+    is_text = slot.contentmodel in ("", "wikitext") and not slot.texthidden
     return Revision(
         item.revid,
         item.parentid or None,
         item.timestamp.astimezone(UTC),
         None if item.userhidden else item.user,
-        None if slot.texthidden else slot.content,
+        slot.content if is_text else None,
     )
 
 
@@ -361,6 +422,14 @@ class WikiAnswers:
         try:
             with self._lock:
                 self._db.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", (question, int(final), body))
+        except sqlite3.Error as error:
+            raise self._unusable(error) from error
+
+    def forget(self, part: str) -> None:
+        """Delete the responses to requests that contain a text."""
+        try:
+            with self._lock:
+                self._db.execute("DELETE FROM answers WHERE instr(question, ?)", (part,))
         except sqlite3.Error as error:
             raise self._unusable(error) from error
 

@@ -49,7 +49,7 @@ class EditSampling:
     seed: str = "hellofresh"
 
     def __post_init__(self) -> None:
-        refuse_small(self, pages=2, window_minutes=1, per_window=1, lookback=0)
+        refuse_small(self, "wikipedia-edits", pages=2, window_minutes=1, per_window=1, lookback=0)
 
     def windows(self, quarter: Quarter) -> list[Window]:
         """All windows of the quarter, in the order of visits."""

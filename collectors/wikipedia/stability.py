@@ -31,6 +31,7 @@ from collectors.wikipedia.edits import (
     shares_with_others,
 )
 from collectors.wikipedia.lineages import Lineages
+from collectors.wikipedia.names import ENGLISH, WikiNames
 from collectors.wikipedia.wikitext import Revision, Snapshot, Splitter
 from hellofresh.core.quarters import Quarter
 
@@ -59,10 +60,12 @@ class Fate(StrEnum):
     RE_REVERTED = "re-reverted"
     MARKUP_ONLY = "markup-only"
     NOTHING_TO_READ = "nothing-to-read"
+    UNKNOWN_TEMPLATE = "unknown-template"
+    LITTLE_TO_READ = "little-to-read"
 
 
 MEANINGS = {
-    Fate.HIDDEN_TEXT: "the text of the revision, the one before or the deciding one is hidden",
+    Fate.HIDDEN_TEXT: "the text of the revision, the one before or the deciding one is hidden, missing or no wikitext",
     Fate.TOO_MANY_PARAGRAPHS: "the revision changes too many paragraphs",
     Fate.PARENT_MISSING: "the revision was not made on the one before it in the source",
     Fate.SECTION_AMBIGUOUS: "the section's heading is there twice, or gone when it mattered",
@@ -81,6 +84,8 @@ MEANINGS = {
     Fate.RE_REVERTED: "taken back, and the old paragraph changed again too soon",
     Fate.MARKUP_ONLY: "a reader would see no difference",
     Fate.NOTHING_TO_READ: "a reader would see nothing of the paragraph before, or after",
+    Fate.UNKNOWN_TEMPLATE: "a template in the paragraph shows a reader what the table of templates does not know",
+    Fate.LITTLE_TO_READ: "too few of the characters put in and taken out are ones that a reader sees",
 }
 """The meaning of each reason, in the order in which they apply."""
 
@@ -184,16 +189,22 @@ class Follower:
         settings: the collector's options.
         quarter: of the edits to decide; None for all edits.
         restoring: revisions known to restore an old text of the page that is outside the given history.
+        wiki: the names of its namespaces.
     """
 
     def __init__(
-        self, settings: EditsSettings, quarter: Quarter | None = None, *, restoring: Collection[int] = frozenset()
+        self,
+        settings: EditsSettings,
+        quarter: Quarter | None = None,
+        *,
+        restoring: Collection[int] = frozenset(),
+        wiki: WikiNames = ENGLISH,
     ) -> None:
         self.broad_revisions = 0
         self._settings = settings
         self._restoring = restoring
         self._start, self._end = (quarter.start, quarter.end) if quarter else _ALWAYS
-        self._splitter = Splitter()
+        self._splitter = Splitter(wiki)
         self._index = -1
         self._last: Revision | None = None
         self._visible: Snapshot | None = None

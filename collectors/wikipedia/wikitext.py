@@ -11,7 +11,7 @@ history, of which this module splits only the changed sections (`benchmarks/repl
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
@@ -20,6 +20,7 @@ from typing import Generic, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from collectors.settings import Kind
+from collectors.wikipedia.names import ENGLISH, WikiNames
 
 
 class Revision(NamedTuple):
@@ -44,13 +45,14 @@ class Revision(NamedTuple):
 class WikiPage:
     """An article and its history, whose revisions can be read once, and only until the next page is requested.
 
-    The host is that of its wiki, such as `en.wikipedia.org`; empty if the source lacks it.
+    The host is that of its wiki, such as `en.wikipedia.org`; empty if the source lacks it. The names are the wiki's.
     """
 
     id: int
     title: str
     revisions: Iterator[Revision]
     host: str = ""
+    wiki: WikiNames = ENGLISH
 
 
 def host_of(address: str) -> str:
@@ -177,10 +179,11 @@ class Splitter:
     more than a look-up. Memory holds the distinct sections of at most twice `generation` revisions.
     """
 
-    def __init__(self, *, generation: int = 32) -> None:
+    def __init__(self, wiki: WikiNames = ENGLISH, *, generation: int = 32) -> None:
+        files = wiki.files
         self._leads = _Memory(lambda text: self._section("", text, text, headed=True))
         self._others = _Memory(self._parse_headed)
-        self._stretches = _Memory(_stretch)
+        self._stretches = _Memory(lambda text: _stretch(text, files))
         self._generation = generation
         self._count = 0
 
@@ -271,7 +274,7 @@ def _heading(line: str) -> str | None:
 _TAGS = "ref|gallery|blockquote|poem|pre|nowiki|math|source|syntaxhighlight|timeline|table"
 _TOKEN = re.compile(r"\{\{|\}\}|\{\||\|\}(?!\})|<!--|-->|<(/?)(" + _TAGS + r")\b[^<>]*>", re.IGNORECASE)
 _HARD_TAGS = frozenset({"pre", "nowiki", "math", "source", "syntaxhighlight", "timeline"})
-_FILE = re.compile(r"\[\[\s*(?:file|image)\s*:", re.IGNORECASE)
+_PREFIX = re.compile(r"\[\[\s*([^\[\]|:]+?)\s*:")
 _LINKS = re.compile(r"(?:\[\[[^\[\]:|]*:[^\[\]]*\]\]\s*)+")
 _LONE = {
     "<gallery": Kind.FILE,
@@ -284,12 +287,12 @@ _LONE = {
 _SOFT = "\0"  # stands for a line end inside a construct; XML has no such character
 
 
-def _stretch(text: str) -> _Stretch:
+def _stretch(text: str, files: Collection[str]) -> _Stretch:
     """The paragraphs of a stretch, normalised, each with its kind."""
     found: list[tuple[Kind, str]] = []
     prose: list[str] = []
     for line in text.split("\n"):
-        kind = _line_kind(line) if line and not line.isspace() else None
+        kind = _line_kind(line, files) if line and not line.isspace() else None
         if kind is Kind.PROSE:
             prose.append(line)
             continue
@@ -317,7 +320,7 @@ def _prose(lines: list[str]) -> tuple[Kind, str]:
 _LINE_SIGNS = frozenset(" :*#;{[<")
 
 
-def _line_kind(line: str) -> Kind:
+def _line_kind(line: str, files: Collection[str]) -> Kind:
     """Kind of one logical line; prose may continue in the next line."""
     if line[0] not in _LINE_SIGNS:
         return Kind.PROSE
@@ -328,9 +331,14 @@ def _line_kind(line: str) -> Kind:
         return Kind.LIST
     if head == "{{" and _is_closed(line.strip(), "{{", "}}"):
         return _template_kind(line)
-    if head == "[[" and _FILE.match(line.strip()) and _is_closed(line.strip(), "[[", "]]"):
+    if head == "[[" and _is_file(line.strip(), files) and _is_closed(line.strip(), "[[", "]]"):
         return Kind.FILE
     return _tag_kind(line.strip()) if head[:1] == "<" else Kind.PROSE
+
+
+def _is_file(line: str, files: Collection[str]) -> bool:
+    prefix = _PREFIX.match(line)
+    return prefix is not None and prefix[1].replace("_", " ").casefold() in files
 
 
 def _template_kind(line: str) -> Kind:

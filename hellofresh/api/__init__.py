@@ -1,7 +1,7 @@
 """The Python interface: load an edition, evaluate a model or an agent on it, score predictions.
 
     edition = hf.load("2026Q2", "x-notes")
-    run = hf.evaluate(edition, model="gpt-4.1-mini", regime="zero-shot", limit=100)
+    run = hf.evaluate(edition, model="gpt-6-luna", regime="zero-shot", limit=100)
     run.score()
     hf.score(edition, {"xn-1": 1, "xn-2": None})
     hf.compare(edition, {"mine": "predictions.jsonl", "theirs": run})

@@ -88,7 +88,7 @@ def evaluate(
     Args:
         edition: on what, from `load`.
         model: a name from `hellofresh models`, or a client of OpenAI's SDK, such as `AsyncAzureOpenAI(...)`.
-        name: with a client, the model's id there, such as `gpt-4o`; the run calls it `openai-sdk:gpt-4o`.
+        name: with a client, the model's id there, such as `gpt-6-luna`; the run calls it `openai-sdk:gpt-6-luna`.
         agent: your own agent instead of a regime: `FILE:FUNCTION`, or a function or class of this process.
         progress: whether to show a progress bar.
         options: the fields of `hellofresh.runs.evaluation.Evaluation`, which are the options of the command, such as

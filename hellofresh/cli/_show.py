@@ -116,6 +116,11 @@ def show_built(output: CommandOutput, built: Sequence[Built]) -> None:
         rows.append((item.task, str(item.quarter), item.samples, item.periods, state))
     output.table("Releases", ("task", "quarter", "samples", "periods", ""), rows)
     for item in built:
+        if item.empty:
+            output.say(
+                f"warning: {item.task} {item.quarter}: nothing of {', '.join(item.empty)} is in the release, because "
+                "all candidates of that time have the same label. The release covers the rest of the quarter."
+            )
         if not item.skipped and item.left_out:
             output.say(
                 f"note: {item.task} {item.quarter}: {item.left_out} candidates were left out because another release "

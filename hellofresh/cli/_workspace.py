@@ -8,6 +8,8 @@ from pathlib import Path
 
 from hellofresh.core.clock import check_clock, now
 from hellofresh.core.errors import UsageError
+from hellofresh.core.files import write_bytes
+from hellofresh.core.quarters import utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.state import release_events
 from hellofresh.runs.plan import run_events
@@ -20,6 +22,8 @@ def prepare(options: argparse.Namespace) -> None:
     Raises:
         UsageError: if the folder is not the workspace's, or the clock is behind.
     """
+    if (summary := getattr(options, "summary", None)) is not None:  # whoever reads it must not see another day's
+        write_bytes(summary, f"HelloFresh, {utc_text(now())}: begun, and not ended. See the log.\n".encode())
     workspace = Workspace.from_environment()
     # A command that records a folder may run although the existing record is damaged.
     takes = hasattr(options, "submissions_belong") and getattr(options, "record", None) is None

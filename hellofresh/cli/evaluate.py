@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from typing import cast
+from typing import Any
 
 from hellofresh.cli._output import CommandOutput, duration, estimate
 from hellofresh.cli._show import ConsoleShow
@@ -47,22 +47,22 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
     return carry_out(output, workspace, evaluation, dry_run=options.dry_run, boards=options.board)
 
 
-def evaluation_of(options: argparse.Namespace, **more: object) -> Evaluation:
+def evaluation_of(options: argparse.Namespace, **more: Any) -> Evaluation:
     """The evaluation of a command line; `more` overrides its options."""
-    given = {"edition": getattr(options, "edition", None), **given_values(vars(options)), **more}
+    given = {**given_values(vars(options)), **more}
     if "model" in vars(options):
         given |= models_given(options)
-    if not isinstance(given["task"], Task):
-        given["task"] = get_task(str(given["task"]))
-    given.setdefault("regime", usual_regime(given["task"]))  # type: ignore[arg-type]
-    return Evaluation(**given)  # type: ignore[arg-type]  # argparse has made values of the fields' own types
+    edition, task = given.pop("edition", getattr(options, "edition", None)), given.pop("task")
+    task = task if isinstance(task, Task) else get_task(task)
+    given.setdefault("regime", usual_regime(task))
+    return Evaluation(edition, task, **given)
 
 
-def models_given(options: argparse.Namespace) -> dict[str, object]:
+def models_given(options: argparse.Namespace) -> dict[str, Any]:
     """The model fields of an evaluation, with `--base-url` applied to those of the form `openai:NAME`."""
     given = given_values(vars(options))
-    roles = cast("Mapping[str, str]", given.get("roles", {}))
-    main = [str(given["model"])] if "model" in given else []
+    roles: Mapping[str, str] = given.get("roles", {})
+    main = [given["model"]] if "model" in given else []
     found = models_at(options.base_url, *main, *roles.values())
     named = dict(zip(roles, found[len(main) :], strict=True))
     return {**({"model": found[0]} if main else {}), **({"roles": named} if named else {})}
@@ -209,6 +209,7 @@ def show_forecast(output: CommandOutput, what: str, ahead: Forecast) -> None:
     ]
     heads = ("role", "model", "requests", "tokens in", "tokens out", "cost", "most requests", "at most")
     output.table("By role, expected and at most", heads, by_role)
+    output.say("An answer that is cut off before its first word is asked for once more: not in the ceiling.")
     output.say("Nothing was sent or written.")
 
 

@@ -6,11 +6,13 @@ import argparse
 import asyncio
 import time
 from dataclasses import asdict
+from datetime import date
+from difflib import get_close_matches
 
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.arguments.evaluating import QUESTION
 from hellofresh.core.errors import UnknownNameError, UsageError
-from hellofresh.models import Answer, Message, Model, Request
+from hellofresh.models import Answer, CallError, Finish, Message, Model, Request
 from hellofresh.models.catalogue import (
     CatalogueEntry,
     HostedModel,
@@ -21,9 +23,13 @@ from hellofresh.models.catalogue import (
     models_at,
     open_model,
 )
+from hellofresh.models.providers import HttpModel
+from hellofresh.models.thoughts import without_thought
+from hellofresh.runs.counts import WIDER_TOKENS, Fate, counted, remedies
 from hellofresh.runs.ledger import Ledger
 
 _VISIBLE_TOKENS = 15
+_ENDS = ("checked", "retires", "successor", "context")
 
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
@@ -46,6 +52,8 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
         if entry.price is not None and not entry.free:
             price = f"{entry.price.tokens_in:g} in, {entry.price.tokens_out:g} out"
         ready = "yes" if entry.has_key else f"needs {entry.key_variable}"
+        if isinstance(entry, HostedModel) and entry.ends:
+            ready = "shut down" if entry.is_gone else f"{ready}, until {entry.table.retires}"
         rows.append((name, entry.provider or "this machine", entry.kind, entry.knowledge_cutoff, price, ready))
     output.table("Models", columns, rows)
     output.text(
@@ -65,10 +73,15 @@ def _facts(name: str, entry: CatalogueEntry | HostedModel) -> object:
         **entry.facts.model_dump(),
         "price": None if entry.price is None else asdict(entry.price),
         "free": entry.free,
+        **({name: _day(getattr(entry.table, name)) for name in _ENDS} if isinstance(entry, HostedModel) else {}),
         "key_variable": entry.key_variable,
         "has_key": entry.has_key,
         "options": entry.table.options if isinstance(entry, HostedModel) else {},
     }
+
+
+def _day(value: object) -> object:
+    return value.isoformat() if isinstance(value, date) else value or None
 
 
 def _check(options: argparse.Namespace, output: CommandOutput) -> int:
@@ -84,22 +97,47 @@ def _check(options: argparse.Namespace, output: CommandOutput) -> int:
     model = open_model(name, ModelContext("", list))
     choices = ("yes", "no") if options.check == QUESTION else ()
     request = Request((Message("user", (options.check,)),), _VISIBLE_TOKENS, choices=choices)
-    answer, seconds = asyncio.run(_ask(model, request))
+    for note in model.spec.notes:
+        output.say(f"note: {note}")
+    answer, seconds = asyncio.run(_ask(model, request, output))
     ledger = Ledger(model.spec)
     ledger.add(answer)
     facts = _checked(model, answer, seconds, ledger.cost_usd)
     output.result(facts)
     output.table("Answer", ("", ""), [(name.replace("_", " "), _shown(value)) for name, value in facts.items()])
+    if not answer.is_silent:
+        return 0
+    fate = (
+        Fate.CUT if answer.finish is Finish.LENGTH else Fate.REFUSED if answer.finish is Finish.BLOCKED else Fate.EMPTY
+    )
+    limit = ledger.estimate(request).tokens_out
+    for remedy in remedies(counted([fate]), limit, thinks=ledger.thoughts > 0):
+        output.say(f"note: {remedy}.")
+    if fate is Fate.CUT:
+        output.say(f"note: a run asks such a question once more, with {WIDER_TOKENS:,} tokens more.")
     return 0
 
 
-async def _ask(model: Model, request: Request) -> tuple[Answer, float]:
+async def _ask(model: Model, request: Request, output: CommandOutput) -> tuple[Answer, float]:
     start = time.monotonic()
     try:
-        answer = await model.ask(request)
+        answer = without_thought(await model.ask(request))
+    except CallError as error:
+        if not error.retryable and isinstance(model, HttpModel):
+            _say_what_is_listed(output, str(model.spec.parameters.get("model", "")), await model.listed())
+        raise
     finally:
         await model.close()
     return answer, time.monotonic() - start
+
+
+def _say_what_is_listed(output: CommandOutput, asked: str, listed: list[str]) -> None:
+    """Say whether the endpoint lists the model, and which come near it."""
+    if asked in listed:
+        output.say(f"note: the endpoint lists {asked} among {len(listed)} models")
+    elif listed:
+        near = ", ".join(get_close_matches(asked, listed, n=3)) or ", ".join(listed[:3])
+        output.say(f"note: the endpoint lists {len(listed)} models, and not {asked}; nearest: {near}")
 
 
 def _checked(model: Model, answer: Answer, seconds: float, cost_usd: float | None) -> dict[str, object]:
@@ -107,6 +145,8 @@ def _checked(model: Model, answer: Answer, seconds: float, cost_usd: float | Non
     return {
         "model": model.spec.name,
         "answer": answer.text,
+        "reasoning": answer.thought or None,
+        "tokens_of_reasoning": answer.thought_tokens,
         "finish": str(answer.finish),
         "served_by": answer.served_by,
         "tokens_in": answer.tokens_in,

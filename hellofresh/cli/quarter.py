@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Collection
 from pathlib import Path
 
 from hellofresh.cli._output import CommandOutput, known
@@ -14,9 +15,13 @@ from hellofresh.core.files import sweep_leftovers, write_bytes
 from hellofresh.core.net.lock import locked
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.workspace import Workspace
-from hellofresh.pipeline.daily import Day, StepState, due_evaluations, post_summary, steps_due, summary_of
+from hellofresh.pipeline.daily import Day, due_evaluations, post_summary, steps_due, summary_of
+from hellofresh.pipeline.memory import Memory
+from hellofresh.pipeline.opening import open_release, openings
 from hellofresh.pipeline.sources import quarter_states
+from hellofresh.pipeline.status import status_lines
 from hellofresh.pipeline.steps import Steps
+from hellofresh.pipeline.witness import Witness
 from hellofresh.releases.draw.escrow import Escrow
 from hellofresh.releases.publish import restore_from
 from hellofresh.runs.evaluate import look_ahead
@@ -28,18 +33,18 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
     if options.dry_run:
         _show_plan(workspace, settings, output)
         return 0
-    # Results of steps are not shown: each step reports in one line.
-    day = Day(
-        Steps(workspace, options.submissions, ConsoleShow(CommandOutput(as_json=True)), options.yes_it_is),
-        settings,
-        options.sample,
-    )
+    # Results of steps are not shown: each step reports in one line, and only what it did not say on the last day.
+    news = _News(Memory.of(workspace).said)
+    day = Day(Steps(workspace, options.submissions, ConsoleShow(news), options.yes_it_is), settings, options.sample)
     with locked(workspace.root / "locks" / "quarter-run.lock", what="running 'hellofresh quarter run'"):
         sweep_leftovers(workspace.root)
         if settings.daily.export is not None:
             sweep_leftovers(Path(settings.daily.export).resolve().parent, deep=False)
         day.all_steps()
-    failed = [result for result in day.results if result.state is not StepState.DONE]
+        names = [result.name for result in day.results]
+        Memory.of(workspace).at_end(utc_text(now()), names, news.lines).write(workspace)
+    if news.as_before:
+        output.say(f"{news.as_before} lines are as on the last day: see {workspace.root / 'private/steps.json'}")
     summary = summary_of(workspace, day.results)
     output.result([{"step": one.name, "state": str(one.state), "detail": one.detail} for one in day.results])
     output.text(summary)
@@ -48,9 +53,51 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
     if options.summary is not None:
         write_bytes(options.summary, f"{summary}\n".encode())
     variable = settings.daily.hook_variable
-    if variable is not None and (failed or not settings.daily.hook_on_failure):
+    if variable is not None and (day.news or not settings.daily.hook_on_failure):
         post_summary(variable, summary)
-    return 1 if failed else 0
+    return 1 if day.failed else 0
+
+
+class _News(CommandOutput):
+    """Prints the lines that were not printed on the last day, and keeps all."""
+
+    def __init__(self, known: Collection[str]) -> None:
+        super().__init__(as_json=True)
+        self.known, self.lines, self.as_before = frozenset(known), list[str](), 0
+
+    def say(self, line: str) -> None:
+        self.lines.append(line)
+        if line in self.known:
+            self.as_before += 1
+        else:
+            super().say(line)
+
+
+def open_quarter(options: argparse.Namespace, output: CommandOutput) -> int:
+    """Show the funnel of a quarter beside the last one's, and open what nothing speaks against; 1 if some stays."""
+    workspace, settings = Workspace.from_environment(), Settings.load()
+    found = [one for one in openings(workspace, settings) if one.quarter == options.quarter]
+    asked = [one for one in found if options.task in (None, one.task)]
+    if not asked:
+        fix = f"Look: hellofresh quarter status --quarter {options.quarter}"
+        raise UsageError(f"nothing of {options.quarter} waits for its opening", fix=fix, code="nothing-to-open")
+    Witness.of(workspace, workspace.submissions(), settings, options.yes_it_is).confirm("the opening")
+    stays = []
+    for one in asked:
+        names = ("", str(one.quarter), str(one.quarter.previous()))
+        output.table(f"{one.task} {one.quarter}", names, list(one.funnels))
+        for fault in one.faults:
+            output.text(f"{one.task}: {fault}")
+        if one.faults and not options.anyway:
+            stays.append(one.task)
+            how = f"hellofresh quarter open {one.quarter} --task {one.task} --anyway"
+            output.text(f"It is not opened. To open it as it is: {how}")
+        else:
+            open_release(workspace, one.quarter, one.task)
+            output.text(f"{one.task} {one.quarter} is open.")
+    output.result([{"task": one.task, "faults": list(one.faults), "opened": one.task not in stays} for one in asked])
+    output.text("Next: hellofresh quarter run (or wait for the timer): it evaluates and publishes.")
+    return 1 if stays else 0
 
 
 def restore(options: argparse.Namespace, output: CommandOutput) -> int:
@@ -94,19 +141,13 @@ def _show_plan(workspace: Workspace, settings: Settings, output: CommandOutput) 
 
 
 def status(options: argparse.Namespace, output: CommandOutput) -> int:
-    """Show the state of quarters, late ones first; 1 if one is late."""
+    """Show in at most ten lines what waits for a person, fails, is open, and comes next; 1 if a person is needed."""
     workspace, settings, moment = Workspace.from_environment(), Settings.load(), now()
     workspace.submissions()  # a damaged record would stop all due steps
     states = quarter_states(workspace, settings, moment, options.quarter or ())
     facts = [{"quarter": str(state.quarter), "calendar": state.calendar.to_json()} for state in states]
     output.result([{**to_json(state), **more} for state, more in zip(states, facts, strict=True)])
-    rows = [
-        (str(state.quarter), state.task, str(state.phase), "" if state.samples is None else state.samples)
-        for state in states
-    ]
-    output.table(f"Quarters at {utc_text(moment)}", ("quarter", "task", "phase", "samples"), rows)
-    for quarter in dict.fromkeys(state.quarter for state in states):
-        steps = {state.next_step: state.task for state in states if state.quarter == quarter}
-        for step, task in steps.items():
-            output.text(f"{quarter}{f' ({task})' if len(steps) > 1 else ''} {step}")
-    return 1 if any(state.late for state in states) else 0
+    lines = status_lines(workspace, settings, states, moment, everything=options.all)
+    for line in lines:
+        output.text(str(line))
+    return 1 if any(line.needs_person for line in lines) else 0

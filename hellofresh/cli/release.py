@@ -53,6 +53,8 @@ def _ready_tasks(
 
 def build(options: argparse.Namespace, output: CommandOutput) -> int:
     workspace, settings = Workspace.from_environment(), Settings.load().release
+    if options.per_post is not None:
+        settings = settings.model_copy(update={"per_post": options.per_post})
     ready = _ready_tasks(options, workspace.candidates, "candidates", "--dump", "no-candidates")
     show_built(output, [pipeline.build(workspace, settings, options.quarter, task) for task in ready])
     return 0

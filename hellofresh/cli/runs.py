@@ -250,7 +250,7 @@ def _output_text(row: PredictionRow) -> str:
 def resume(options: argparse.Namespace, output: CommandOutput) -> int:
     workspace = Workspace.from_environment()
     evaluation = resumed(workspace, options.run_id)
-    bounded = replace(evaluation, **given_values(vars(options)))  # type: ignore[arg-type]  # argparse has made them so
+    bounded = replace(evaluation, **given_values(vars(options)))
     return carry_out(output, workspace, bounded, dry_run=False)
 
 

@@ -38,7 +38,8 @@ from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Response
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Split, to_json
 
-_MOST_LINES = 1_000_000
+_MOST_LINES, _FIRST_LINES = 1_000_000, 2_000
+"""Lines of a file that is read at all, and those by whose ids its edition is known."""
 
 
 def find_due(samples: str | None, edition: Edition, split: Split = MAIN) -> Due:
@@ -91,7 +92,7 @@ def _ids_in(path: Path, split: Split) -> frozenset[str]:
     """The readable ids in a file of predictions, or in a folder's file."""
     ignored: list[Fault] = []  # the check itself reports them
     file = predictions_file(path, ignored, split) if path.is_dir() else path
-    read = read_predictions(file, _MOST_LINES, ignored)
+    read = read_predictions(file, _MOST_LINES, ignored, first=_FIRST_LINES)
     if read is None:
         return frozenset()
     return frozenset(line.prediction.id for line in read.lines) | (read.faulty or frozenset())

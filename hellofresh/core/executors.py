@@ -6,12 +6,20 @@ again, a few times.
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from concurrent.futures import (
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    as_completed,
+)
 from contextlib import AbstractContextManager, contextmanager
 from multiprocessing import get_context
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from hellofresh.core.errors import RunError, UsageError, missing_extra
 
@@ -22,6 +30,16 @@ _SAFE_PATH = "PYTHONSAFEPATH"
 
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
+
+
+def completed(work: Coroutine[Any, Any, _Result]) -> _Result:
+    """The result of a coroutine, also within a running event loop, as in a notebook or another harness."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1) as apart:
+        return apart.submit(asyncio.run, work).result()
 
 
 Pool = Callable[[], AbstractContextManager[Executor]]

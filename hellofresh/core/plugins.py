@@ -15,33 +15,39 @@ T = TypeVar("T")
 _APART = "It imports what is just being loaded: bring it from a module of its own that imports less."
 
 
+def _left_out() -> bool:
+    """Whether HELLOFRESH_PLUGINS is `none`; raises UsageError if it has an unknown value."""
+    if (chosen := os.environ.get("HELLOFRESH_PLUGINS", "all")) not in ("all", "none"):
+        what = f"HELLOFRESH_PLUGINS is {chosen!r}"
+        raise UsageError(what, expected="'none', or 'all' as without it", code="bad-plugins")
+    return chosen == "none"
+
+
+def _counts(point: EntryPoint) -> bool:
+    """Whether its package is installed; one in the current folder counts only if PYTHONPATH names that in full."""
+    # With `python -m`, a folder of metadata among anybody's files there would be a package.
+    here = point.dist is not None and Path(str(point.dist.locate_file(""))).resolve() == Path.cwd()
+    return not here or str(Path.cwd()) in os.environ.get("PYTHONPATH", "").split(os.pathsep)
+
+
 def entry_points_of(group: str, name: str | None = None) -> Iterator[EntryPoint]:
     """The entry points of a group, or those of one name; none with `HELLOFRESH_PLUGINS=none`.
-
-    A package in the current folder counts only if PYTHONPATH names that folder in full.
 
     Raises:
         UsageError: if HELLOFRESH_PLUGINS has another value.
     """
-    if (chosen := os.environ.get("HELLOFRESH_PLUGINS", "all")) != "all":
-        if chosen != "none":
-            raise UsageError(
-                f"HELLOFRESH_PLUGINS is {chosen!r}", expected="'none', or 'all' as without it", code="bad-plugins"
-            )
-        return
-    wanted = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    for point in entry_points(group=group) if name is None else entry_points(group=group, name=name):
-        # With `python -m`, a folder of metadata among anybody's files there would be a package.
-        here = point.dist is not None and Path(str(point.dist.locate_file(""))).resolve() == Path.cwd()
-        if not here or str(Path.cwd()) in wanted:
-            yield point
+    if not _left_out():
+        yield from filter(_counts, entry_points(group=group) if name is None else entry_points(group=group, name=name))
 
 
 def registered() -> dict[str, list[str]]:
     """What other packages add, by kind: each with its package and version, nothing of it loaded."""
-    groups = sorted(group for group in entry_points().groups if group.partition(".")[0] == "hellofresh")
-    found = {group.partition(".")[2]: sorted(map(_described, entry_points_of(group))) for group in groups}
-    return {kind: its for kind, its in found.items() if its}
+    known, found = entry_points(), dict[str, list[str]]()
+    for group in () if _left_out() else sorted(known.groups):
+        package, _, kind = group.partition(".")
+        if package == "hellofresh" and (its := sorted(map(_described, filter(_counts, known.select(group=group))))):
+            found[kind] = its
+    return found
 
 
 def _described(point: EntryPoint) -> str:

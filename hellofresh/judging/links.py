@@ -13,6 +13,7 @@ from enum import StrEnum
 
 import aiohttp
 
+from hellofresh.core.executors import completed
 from hellofresh.core.net.addresses import AddressError, PageAddress
 from hellofresh.core.net.public import BodyError, PublicHttp, TooLargeError, UnsafeError
 from hellofresh.judging.rubric import Rubric
@@ -110,7 +111,7 @@ def judge_links(http: PublicHttp, rubric: Rubric, responses: Sequence[BlindedRes
     """
     criterion = rubric.criterion(REACHABILITY)
     addresses = sorted({address for response in responses for address in response.sources})
-    reports = {report.address: report for report in asyncio.run(check_links(http, addresses))}
+    reports = {report.address: report for report in completed(check_links(http, addresses))}
     found = []
     for response, report in [(item, reports[address]) for item in responses for address in item.sources]:
         moved = f"; moved to {report.final}" if report.final != report.address else ""

@@ -190,6 +190,8 @@ class Price:
         source: where it was looked up.
         cached_in, cache_writes: price of request tokens that the provider reads from its cache, and writes
             to it; None if they cost as much as others.
+        long_from, long_in, long_out: the price of a whole request with more tokens than these, and of its answer; None
+            if there is no such price.
     """
 
     tokens_in: float
@@ -198,6 +200,16 @@ class Price:
     source: str
     cached_in: float | None = None
     cache_writes: float | None = None
+    long_from: int | None = None
+    long_in: float | None = None
+    long_out: float | None = None
+
+    def long_usd(self, tokens_in: int, tokens_out: int) -> float:
+        """What one request costs more than `usd`, because of its length."""
+        if self.long_from is None or tokens_in <= self.long_from:
+            return 0.0
+        more_in, more_out = (self.long_in or 0) - self.tokens_in, (self.long_out or 0) - self.tokens_out
+        return max(0.0, tokens_in * more_in + tokens_out * more_out) / 1_000_000
 
     def usd(self, tokens_in: int, tokens_out: int, cached_in: int = 0, cache_writes: int = 0) -> float:
         """Cost in US dollars; `tokens_in` includes `cached_in` and `cache_writes`."""

@@ -19,6 +19,7 @@ from typing import ClassVar
 from pydantic import Field, ValidationError
 from yarl import URL
 
+from hellofresh.core.clock import now
 from hellofresh.core.errors import ConfigError, UnknownNameError, UsageError
 from hellofresh.core.files import as_model, canonical_json, model_fault, parse_toml
 from hellofresh.core.net import may_carry_key
@@ -37,6 +38,7 @@ from hellofresh.models.baselines import (
 )
 from hellofresh.models.local import LOCAL_FOLDER, SMOLLM2
 from hellofresh.models.local.folders import FolderModel
+from hellofresh.models.providers import HIDDEN_KEY
 from hellofresh.models.scripted import PREFIX, ScriptedModel
 from hellofresh.models.tables import (
     Abilities,
@@ -127,7 +129,35 @@ class HostedModel:
 
     @property
     def abilities(self) -> Abilities:
-        return self.table.abilities.abilities(self.kind)
+        found = self.table.abilities.abilities(self.kind)
+        said = "token_parameter" in self.table.abilities.model_fields_set
+        if said or self.kind != "openai-compatible" or self._host != "api.openai.com":
+            return found
+        return found.model_copy(update={"token_parameter": "max_completion_tokens"})
+
+    @property
+    def _host(self) -> str:
+        return URL(self.service.base_url).host or ""
+
+    @property
+    def ends(self) -> str:
+        """A sentence on the end of the model at its maker's own address, '' if none is known."""
+        day = self.table.retires
+        if day is None or self._host not in _MAKERS:
+            return ""
+        when = "was shut down" if day <= now().date() else "is shut down"
+        instead = f"; its maker offers {self.table.successor}" if self.table.successor else ""
+        return f"{self.table.model} {when} by its maker on {day.isoformat()}{instead}"
+
+    @property
+    def is_gone(self) -> bool:
+        return bool(self.ends) and self.table.retires is not None and self.table.retires <= now().date()
+
+    @property
+    def _notes(self) -> tuple[str, ...]:
+        key = os.environ.get(self.key_variable or "", "").strip()
+        short = f"the key in {self.key_variable} has {len(key)} characters: taken for a placeholder, it is not hidden"
+        return tuple(filter(None, (self.ends, short if 0 < len(key) < HIDDEN_KEY else "")))
 
     @property
     def price(self) -> Price | None:
@@ -184,6 +214,7 @@ class HostedModel:
             sees=abilities.sees,
             image_tokens=self.table.abilities.image_tokens,
             sampling=abilities.sampling,
+            notes=self._notes,
         )
 
     def endpoint(self, *, keyless: bool = False) -> Endpoint:
@@ -213,6 +244,9 @@ class HostedModel:
         Raises:
             UsageError: if its key or extra is missing.
         """
+        if self.is_gone and not (context is not None and context.only_known):
+            fix = f"Ask {self.table.successor or 'another model'}, or the same model where others serve it."
+            raise UsageError(self.ends, where=self.name, fix=fix, code="retired-model")
         asked = self if context is None or context.hidden_tokens is None else self._thinking(context.hidden_tokens)
         endpoint = self.endpoint(keyless=context is not None and context.only_known)
         client: Callable[[ModelSpec, Endpoint, Abilities], Model] = resolve_name(WIRES[self.kind].client)
@@ -311,6 +345,10 @@ IN_FLIGHT = 8
 _IDENTIFYING = ("sent_parameters", "dropped", "hidden_tokens", "logprobs", "system_messages")
 """The abilities that are part of a model's identity."""
 _ACCOUNT = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
+_MAKERS = frozenset(
+    {"api.openai.com", "api.anthropic.com", "generativelanguage.googleapis.com", "api.mistral.ai", "api.perplexity.ai"}
+)
+"""Hosts at which a model is gone when its maker shuts it down."""
 _OPENAI, _KEY, _ADDRESS = "https://api.openai.com/v1", "OPENAI_API_KEY", "OPENAI_BASE_URL"
 
 
@@ -516,7 +554,7 @@ def bring_client(client: object, model: str | None) -> str:
         {"abilities": {"sees": True}} if said is None else said.model_dump(exclude_unset=True, exclude={"provider"})
     )
     content |= {"model": model or "", "kind": "openai-sdk"}
-    fix = 'Say it by its id: hf.evaluate(..., model=client, name="gpt-4o")'
+    fix = 'Say it by its id: hf.evaluate(..., model=client, name="gpt-6-luna")'
     table = as_model(ModelTable, content, where="name", error=UsageError, fix=fix, code="bad-name")
     name = f"{_SDK_PROVIDER}:{model}"
     _BROUGHT[name] = HostedModel(name, _SDK_PROVIDER, table, _SDK, client)
@@ -537,8 +575,10 @@ def models_at(base_url: str | None, *models: str) -> list[str]:
     if not base_url:
         return [*models]
     if not any(map(_takes_address, models)):
-        what = f"an address for the model {', '.join(models)!r}"
-        raise UsageError(what, expected="a model such as openai:NAME", code="no-endpoint-model")
+        first = (*models, "NAME")[0]
+        what, named = f"an address for the model {', '.join(models)!r}", provider_and_id(first)[1] or first
+        fix = f"A model at an address is called openai:NAME: --model openai:{named} --base-url {base_url}"
+        raise UsageError(what, fix=fix, code="no-endpoint-model")
     if "://" not in base_url and _LOOPBACK.match(base_url):
         base_url = f"http://{base_url}"
     if not base_url.startswith(("http://", "https://")):

@@ -100,6 +100,9 @@ class PriceTable(Strict):
     source: str = Field(min_length=1, max_length=300)
     cached_in: _Dollars | None = None
     cache_writes: _Dollars | None = None
+    long_from: PositiveInt | None = None
+    long_in: _Dollars | None = None
+    long_out: _Dollars | None = None
 
     def price(self) -> Price:
         """The prices as `Price`."""
@@ -116,15 +119,25 @@ def listed_price(provider: str, model: str) -> Price | None:
     """
     from genai_prices import Usage, calc_price  # 0.2 s of CPU time, only needed for prices
 
-    def million(**tokens: int) -> float:
+    def million(of: int = 1000, **tokens: int) -> float:
         asked = calc_price(Usage(**tokens), model, provider_id=provider)
-        return float(round(asked.total_price * 1000, 9))
+        return float(round(asked.total_price * 1_000_000 / of, 9))
 
     try:
         tokens_in = million(input_tokens=1000)
     except LookupError:
         return None
+    tiers = getattr(
+        calc_price(Usage(input_tokens=1000), model, provider_id=provider).model_price.input_mtok, "tiers", ()
+    )
+    more: dict[str, float] = {}
+    if tiers:
+        start, long = tiers[0].start, tiers[0].start + 1000
+        more = {"long_from": start, "long_in": million(of=long, input_tokens=long)}
+        both = million(of=1000, input_tokens=long, output_tokens=1000)
+        more["long_out"] = round(both - more["long_in"] * long / 1000, 6)
     return Price(
+        **more,  # type: ignore[arg-type]
         tokens_in=tokens_in,
         tokens_out=million(output_tokens=1000),
         as_of=now().date().isoformat(),
@@ -244,6 +257,14 @@ class ModelTable(ModelFacts):
     about: str = Field(default="", max_length=300)
     knowledge_cutoff: date | Literal["unknown"] = "unknown"
     cutoff_source: str = Field(default="", max_length=300)
+    checked: date | None = None
+    """Day on which this table was compared with the provider's pages."""
+    retires: date | None = None
+    """Day on which its maker shuts it down."""
+    successor: str = Field(default="", max_length=60)
+    """Its maker's model in its place."""
+    context: PositiveInt | None = None
+    """Most tokens of request and answer together."""
     free: bool | None = None
     default_limit: PositiveInt | None = None
     price: PriceTable | None = None

@@ -24,17 +24,19 @@ from typing import TypeVar
 import aiohttp
 
 from collectors import LIVING
-from collectors.jobs import configured_notes_source
+from collectors.jobs import configured_notes_source, fault_of_dump
 from collectors.notes import fill_texts
 from collectors.notes.snapshot import PUBLIC_URL, DumpRequest, download, newest_snapshot
 from hellofresh.config import Settings
 from hellofresh.core.clock import now
-from hellofresh.core.errors import ConfigError, HelloFreshError, RunError, SourceError
-from hellofresh.core.files import read_model, write_json
+from hellofresh.core.errors import ConfigError, HelloFreshError, ReleaseError, RunError, SourceError
+from hellofresh.core.files import read_model, sha256_file, write_json
 from hellofresh.core.net import may_carry_key
 from hellofresh.core.net.http import HttpClient, UnusableReplyError
 from hellofresh.core.quarters import Quarter, parse_utc, utc_text
 from hellofresh.core.workspace import Workspace
+from hellofresh.pipeline.memory import Memory, source_day
+from hellofresh.pipeline.opening import Opening, open_release, openings
 from hellofresh.pipeline.release import (
     LEAVES_OUT,
     ask,
@@ -59,11 +61,14 @@ from hellofresh.pipeline.sources import (
 )
 from hellofresh.pipeline.steps import Steps, analyse_scored
 from hellofresh.pipeline.witness import LastTime
+from hellofresh.releases.collection import CollectionJob
 from hellofresh.releases.exposure import waits
 from hellofresh.releases.life.load import hydrate
-from hellofresh.releases.life.manifest import read_manifest
+from hellofresh.releases.life.manifest import MANIFEST, read_manifest
+from hellofresh.releases.life.record import record_waiting, refuse_others
 from hellofresh.releases.life.state import Phase, phase_of, state_of
-from hellofresh.releases.publish import Hub, publish_to_hub
+from hellofresh.releases.publish import Hub, ask_hub, publish_to_hub
+from hellofresh.releases.publish.hub import TOKEN
 from hellofresh.results.board.build import build_board
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.regimes import REGIMES, regimes_for
@@ -82,6 +87,7 @@ class StepState(StrEnum):
     DONE = "done"
     FAILED = "failed"
     LEFT_OUT = "left out"
+    WAITS = "waits for you"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +116,19 @@ class Day:
     settings: Settings
     sample: bool = False
     results: list[StepResult] = field(default_factory=list)
+    _sources: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def failed(self) -> list[StepResult]:
+        """The steps that failed, or were left out since another one did."""
+        return [one for one in self.results if one.state in (StepState.FAILED, StepState.LEFT_OUT)]
+
+    @property
+    def news(self) -> bool:
+        """Whether a person should hear of this day: a step failed, or began to wait for them."""
+        day, troubles = utc_text(now()), Memory.of(self.workspace).troubles
+        waits = [one.name for one in self.results if one.state is StepState.WAITS]
+        return bool(self.failed) or any(troubles[name].since == day for name in waits if name in troubles)
 
     def attempt(self, name: str, work: Callable[[], str | object], *, after: bool = True, listed: bool = True) -> bool:
         """Run one step; returns whether it succeeded.
@@ -147,6 +166,10 @@ class Day:
         self.results.append(result)
         if result.state is not StepState.DONE:
             self.steps.show.say(str(result))
+        if result.state is not StepState.LEFT_OUT:
+            why = None if result.state is StepState.DONE else result.detail
+            memory, source = Memory.of(self.workspace), self._sources.get(result.name, "")
+            memory.after(result.name, utc_text(now()), why=why, source=source).write(self.workspace)
 
     @property
     def workspace(self) -> Workspace:
@@ -155,9 +178,18 @@ class Day:
 
     def all_steps(self) -> None:
         """Run all due steps in order."""
-        notes, daily = self.settings.sources.x_notes, self.settings.daily
+        # What is drawn, paid or revealed by another workspace than the published one would be lost.
+        if self.attempt("ask what was published", self._ask_targets):
+            self._quarters()
+            self._results()
+
+    def _quarters(self) -> None:
+        """From the sources to revealed labels."""
+        notes = self.settings.sources.x_notes
         if notes is None or notes.dump is not None or self._archive(notes.base_url or PUBLIC_URL):
             self._releases()
+        for opening in self.due("look for quarters to open", lambda: openings(self.workspace, self.settings)):
+            self._open(opening)
         for quarter, name in self.due("look for posts", lambda: due_hydrations(self.workspace, self.settings)):
             self.attempt(f"hydrate {name} {quarter}", partial(self._hydrate, quarter, get_task(name)))
         # Submissions from before the deadline count, and none is accepted after the reveal.
@@ -165,6 +197,10 @@ class Day:
             self.attempt("collect the inbox", self._inbox)
         self._reveals()
         self.attempt("take down samples whose posts are gone", lambda: drop_gone(self.steps))
+
+    def _results(self) -> None:
+        """From answers to the publication."""
+        daily = self.settings.daily
         for evaluation in self.due("look for evaluations", lambda: due_evaluations(self.workspace, self.settings)):
             self.attempt(f"evaluate {evaluation.title}", partial(self._evaluate, evaluation))
         editions = sorted({edition for edition, _ in self.workspace.released()})
@@ -181,6 +217,30 @@ class Day:
             self.attempt(f"publish to hub:{hub}", partial(self._publish_to, hub), after=published)
         if scored and daily.export is not None:
             self.attempt("export", partial(self._export, Path(daily.export)), after=board)
+
+    def _ask_targets(self) -> None:
+        refuse_others(self.workspace)
+        if self.settings.daily.export is not None:
+            self._ask_copy(Path(self.settings.daily.export))
+        if self.settings.daily.hub is not None and os.environ.get(TOKEN):
+            try:
+                ask_hub(self.workspace, Hub.from_environment(self.settings.daily.hub))
+            except ReleaseError as error:
+                if error.code == "other-publication":
+                    raise
+                self.steps.show.say(f"note: the hub could not be asked what it holds: {error}")
+
+    def _ask_copy(self, folder: Path) -> None:
+        """Refuse to go on if the static copy shows other commitments or labels than this workspace has."""
+        from leaderboard.export.folder import MARKER, read_listing  # as in `_export`
+
+        if (folder / MARKER).is_file():
+            listing = read_listing(folder)
+            mine = {
+                path: self.workspace.root / "releases" / path.removeprefix("released/") for path in listing.releases
+            }
+            there = {path: sha256_file(file) for path, file in mine.items() if file.is_file()}
+            listing.refuse_other_releases(there, folder)
 
     def _publish_to(self, hub: str) -> None:
         confirm_publication(self.steps.witness)
@@ -206,6 +266,10 @@ class Day:
                 day = wanted if (today - wanted).days <= DAYS_WAITED else None
                 with self.steps.show.progress("download x-notes") as bar:
                     download(folder, DumpRequest(day, ratings, url), today=today, progress=bar.line)
+            # Looked at each day, so that it fails until somebody has looked; the last good dump is used meanwhile.
+            newest = newest_snapshot(folder, url)
+            if newest is not None and (fault := fault_of_dump(newest, self.settings)) is not None:
+                raise fault
 
         return self.attempt("archive x-notes", take) or newest_snapshot(folder, url) is not None
 
@@ -224,7 +288,35 @@ class Day:
             return
         for job in jobs:
             what = f"collect and build {job.task.name} {job.quarter}"
-            self.attempt(what, partial(collect_and_build, self.steps, self.settings, job))
+            self._sources[what] = source_day(job, now().date())
+            self.attempt(what, partial(self._collect_and_build, job))
+
+    def _collect_and_build(self, job: CollectionJob) -> None:
+        name, quarter = job.task.name, job.quarter
+        built = collect_and_build(self.steps, self.settings, job)
+        if built is not None:
+            record_waiting(self.workspace, self.workspace.release(quarter, name))
+        elif (self.workspace.release(quarter, name) / MANIFEST).is_file():
+            raise SourceError(
+                f"the source has no candidates of {name} {quarter} any more, and the last build stays",
+                fix="Look whether its format has changed: docs/trouble.md",
+                code="no-candidates",
+            )
+
+    def _open(self, opening: Opening) -> None:
+        """Open a quarter whose day has come, or say once that it waits, and for what."""
+        quarter, name = opening.quarter, opening.task
+        record_waiting(self.workspace, self.workspace.release(quarter, name))
+        what = f"open {name} {quarter}"
+        if opening.due and self.settings.daily.opens == "by itself" and not opening.faults:
+            self.attempt(what, partial(self._open_now, quarter, name))
+        elif opening.due:
+            why = "; ".join(opening.faults) or "nothing speaks against it"
+            self._record(StepResult(what, StepState.WAITS, f"hellofresh quarter open {quarter}: {why}"))
+
+    def _open_now(self, quarter: Quarter, name: str) -> None:
+        self.steps.witness.confirm("the opening")
+        open_release(self.workspace, quarter, name)
 
     def _hydrate(self, quarter: Quarter, task: Task) -> str:
         """Fill in texts that the release withholds, and find out which posts are gone."""
@@ -290,7 +382,11 @@ def steps_due(workspace: Workspace, settings: Settings) -> Iterator[str]:
 
 def summary_of(workspace: Workspace, results: list[StepResult]) -> str:
     """A summary for a mail or a chat: failed steps first, then the state of each quarter."""
-    failed = [str(result) for result in results if result.state is not StepState.DONE]
+    order = list(StepState)
+    others = sorted(
+        (one for one in results if one.state is not StepState.DONE), key=lambda one: -order.index(one.state)
+    )
+    failed = [str(result) for result in others]
     said = [f"{result.name}: {result.detail}" for result in results if result.state is StepState.DONE and result.detail]
     done = len(results) - len(failed)
     head = f"HelloFresh, {utc_text(now())}: {done} of {len(results)} steps done."

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from datetime import timedelta
 from functools import partial
 from itertools import product
 
@@ -34,6 +35,7 @@ from hellofresh.releases.draw.prospective import (
 from hellofresh.releases.draw.release import Built, build_release
 from hellofresh.releases.exposure import waits
 from hellofresh.releases.life.manifest import calendar_of, read_manifest
+from hellofresh.releases.life.record import is_waiting, record_opening
 from hellofresh.releases.life.state import labels_are_public, reveal
 from hellofresh.releases.life.takedown import gone_samples
 from hellofresh.releases.publish import publish_to_folder
@@ -78,6 +80,7 @@ def run_release(
     named = _named_datasets(workspace, datasets)
     releases = _collect_and_build(steps, settings, sources)
     steps.show.published(releases)
+    _open_built(workspace, releases)
     for quarter, name in living(workspace):
         _or_wait(steps, partial(reveal_if_due, steps, quarter, name))
     drop_gone(steps)
@@ -104,6 +107,14 @@ def run_release(
     _say_board(steps, "board")
     _or_wait(steps, partial(publish_opened, steps))
     steps.show.say(f"Finished in {time.monotonic() - start:.0f} s.")
+
+
+def _open_built(workspace: Workspace, releases: Sequence[Built]) -> None:
+    """Open what waits for its opening and whose day has come: somebody's own command waits for nobody."""
+    for built in releases:
+        folder = workspace.release(built.quarter, built.task)
+        if is_waiting(workspace, folder) and calendar_of(read_manifest(folder), folder).opens <= now():
+            record_opening(workspace, folder, now())
 
 
 def _say_board(steps: Steps, what: str) -> None:
@@ -245,13 +256,7 @@ def collect_and_build(steps: Steps, settings: Settings, job: CollectionJob, *, n
         with steps.show.progress(f"collect {job.task.name} {job.quarter}") as bar:
             collected = collect_quarter(steps.workspace, job, progress=bar.line)
         steps.show.published(collected)
-        if settings.release.prospective.enabled and now() < settings.release.calendar.of(job.quarter).opens:
-            try:
-                draw(steps.workspace, settings.release, job.quarter, job.task, steps.show.say)
-            except ReleaseError as error:
-                if error.code != "no-pending":
-                    raise
-                steps.show.say(f"note: no prospective split: {error}")
+        _draw_if_due(steps, settings.release, job)
         return build(steps.workspace, settings.release, job.quarter, job.task)
     except DataError as error:
         # Only a quarter named by the user must be in the source.
@@ -259,6 +264,18 @@ def collect_and_build(steps: Steps, settings: Settings, job: CollectionJob, *, n
             raise
         steps.show.say(f"note: left out: {error}")
         return None
+
+
+def _draw_if_due(steps: Steps, settings: ReleaseSettings, job: CollectionJob) -> None:
+    """Draw the prospective split from its day in the calendar on, once enough samples are undecided."""
+    lane, opens = settings.prospective, settings.calendar.of(job.quarter).opens
+    if lane.enabled and opens - timedelta(days=lane.drawn_before_opening_days) <= now() < opens:
+        try:
+            draw(steps.workspace, settings, job.quarter, job.task, steps.show.say, least=lane.least_samples)
+        except ReleaseError as error:
+            if error.code not in {"no-pending", "few-pending"}:
+                raise
+            steps.show.say(f"note: no prospective split: {error}")
 
 
 def build(workspace: Workspace, settings: ReleaseSettings, quarter: Quarter, task: Task) -> Built:
@@ -269,18 +286,25 @@ def build(workspace: Workspace, settings: ReleaseSettings, quarter: Quarter, tas
         task,
         seed=settings.seed,
         cap=settings.caps.get(task.name, task.cap),
+        per_group=None if settings.per_post == "all" else settings.per_post,
         texts=settings.texts(task.name),
         calendar=settings.calendar.of(quarter),
     )
 
 
 def draw(
-    workspace: Workspace, settings: ReleaseSettings, quarter: Quarter, task: Task, say: Callable[[str], None]
+    workspace: Workspace,
+    settings: ReleaseSettings,
+    quarter: Quarter,
+    task: Task,
+    say: Callable[[str], None],
+    *,
+    least: int = 1,
 ) -> Prospective:
     """Draw the prospective split of a quarter and task, and report it.
 
     Raises:
-        ReleaseError: if there are no samples to draw from.
+        ReleaseError: if there are no samples to draw from, or fewer than `least`.
     """
     drawn = build_prospective(
         workspace,
@@ -291,6 +315,8 @@ def draw(
         days=settings.prospective.days,
         moment=now(),
         texts=settings.texts(task.name),
+        least=least,
+        resolved_after=timedelta(days=settings.prospective.resolved_after_days),
     )
     state = "unchanged, skipped" if drawn.skipped else "published"
     say(
@@ -335,7 +361,9 @@ def run_lane(steps: Steps, settings: EvaluateSettings, models: Sequence[str]) ->
                 asked = within_budget(workspace, asked, settings.budget_usd)
                 ask(steps, asked, {"no-training-labels", "no-texts"})
         else:
-            _or_wait(steps, partial(resolve_split, steps.witness, quarter, task, steps.show.say))
+            last = load_prospective(workspace, quarter, task).days.reveals
+            resolution = partial(resolve_split, steps.witness, quarter, task, steps.show.say)
+            _or_wait(steps, partial(resolution, final=now() >= last))
     for quarter in sorted({quarter for quarter, _ in prospective_splits(workspace)}):
         score_if_any(steps, quarter, PROSPECTIVE)
 

@@ -20,12 +20,12 @@ import aiohttp
 from collectors.notes.snapshot import PUBLIC_URL
 from hellofresh.config import Settings
 from hellofresh.core.clock import Event, now
-from hellofresh.core.errors import DataError, HelloFreshError, ReleaseError, UsageError
+from hellofresh.core.errors import DataError, HelloFreshError, UsageError
 from hellofresh.core.files import read_model, write_json
 from hellofresh.core.net.http import HttpClient, UnusableReplyError
 from hellofresh.core.quarters import parse_utc, utc_text
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.life.manifest import MANIFEST, calendar_of, read_manifest
+from hellofresh.releases.life.record import read_record
 from hellofresh.releases.life.state import release_events
 from hellofresh.runs.plan import run_events
 from hellofresh.submissions.receipts import receipt_events
@@ -95,12 +95,9 @@ class Witness:
         yield from chain(
             receipt_events(self.submissions), release_events(self.workspace), run_events(self.workspace.runs)
         )
-        for path in sorted(self.workspace.root.glob(f"releases/*/*/{MANIFEST}")):
-            with suppress(DataError, ReleaseError):
-                manifest = read_manifest(path.parent)
-                if manifest.calendar is not None:
-                    opens = calendar_of(manifest, path).opens
-                    yield Event(opens, f"the opening of {manifest.task} {manifest.edition}", str(path))
+        with suppress(DataError):
+            for name, at in read_record(self.workspace).opened.items():
+                yield Event(parse_utc(at), f"the opening of {name}", str(self.workspace.root / "releases" / name))
 
     def _dumps(self) -> Iterator[Event]:
         """The days of the downloaded dumps, as stated by their servers."""

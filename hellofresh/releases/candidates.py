@@ -12,9 +12,10 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import polars as pl
+from pydantic import ConfigDict
 
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import canonical_json
@@ -33,6 +34,7 @@ UNKNOWN_LABEL = -1
 class Drop:
     """One filter: its short name, its meaning, and how many rows it dropped (0 is shown too)."""
 
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
     reason: str
     meaning: str
     count: int
@@ -50,6 +52,7 @@ class Funnel:
         context: other counts worth knowing (pages read, revisions read, rows of a joined file).
     """
 
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
     unit: str
     rows_in: int
     drops: tuple[Drop, ...]
@@ -106,6 +109,7 @@ class Funnel:
 class SourceFile:
     """A file that a collection was made from: name without folder, size in bytes, SHA-256."""
 
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
     name: str
     size: int
     sha256: str

@@ -31,10 +31,11 @@ from hellofresh.tasks import Task, task_makers
 from hellofresh.tasks.samples import Sample, to_json
 
 Progress = Callable[[str], None]
-EXPOSED, LINEAGE = "exposed", "lineage"
+EXPOSED, LINEAGE, CROWDED = "exposed", "lineage", "same-group"
 _LEFT_OUT = {
     EXPOSED: "of a group that another release has: its labels would tell",
     LINEAGE: "of a lineage that another candidate has: it would show what became of it",
+    CROWDED: "of a group (a post or claim) that another sample has: most of a group have the same label",
 }
 """Reasons, in the funnel, for candidates that a release leaves out, see `hellofresh.releases.exposure`."""
 

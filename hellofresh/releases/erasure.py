@@ -27,7 +27,7 @@ from typing import IO
 import polars as pl
 
 from hellofresh.core.errors import WorkspaceError
-from hellofresh.core.files import canonical_json, write_bytes
+from hellofresh.core.files import atomic_path, canonical_json, write_bytes
 from hellofresh.core.parquet import write_parquet
 from hellofresh.core.texts import clean
 
@@ -181,6 +181,7 @@ class Erasure:
             ".tsv": self._erase_lines,
             ".csv": self._erase_cells,
             ".parquet": self._erase_table,
+            ".zip": self._erase_members,
             **dict.fromkeys(_DATABASES, self._erase_database),
         }
         worker = workers.get(path.suffix)
@@ -188,7 +189,7 @@ class Erasure:
             return False
         try:
             worker(path)
-        except (OSError, pl.exceptions.PolarsError, sqlite3.Error, csv.Error) as error:
+        except (OSError, pl.exceptions.PolarsError, sqlite3.Error, csv.Error, zipfile.BadZipFile) as error:
             fix = "Check whether a run is still in progress, then run the command again."
             raise WorkspaceError(f"cannot be cleared ({error})", where=str(path), fix=fix, code="unwritable") from error
         return True
@@ -196,6 +197,18 @@ class Erasure:
     def _erase_lines(self, path: Path) -> None:
         kept = [line for line in path.read_bytes().splitlines(keepends=True) if not self._is_wanted(line, path)]
         write_bytes(path, b"".join(kept), mode=path.stat().st_mode & 0o777)
+
+    def _erase_members(self, path: Path) -> None:
+        """Erase lines of an archive's tables, such as a shard of a dump; other members stay as they are."""
+        with (
+            atomic_path(path, mode=path.stat().st_mode & 0o777) as new,
+            zipfile.ZipFile(path) as old,
+            zipfile.ZipFile(new, "w", zipfile.ZIP_DEFLATED) as target,
+        ):
+            for member in old.namelist():
+                is_table = Path(member).suffix in (".tsv", ".jsonl")
+                with old.open(member) as source, target.open(member, "w", force_zip64=True) as copy:
+                    copy.writelines(line for line in source if not (is_table and self._is_wanted(line, Path(member))))
 
     def _is_wanted(self, line: bytes, path: Path) -> bool:
         if self.is_in(line):

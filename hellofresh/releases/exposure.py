@@ -16,7 +16,7 @@ texts are found after the texts are gone. Equal texts are also found by the hash
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -250,6 +250,18 @@ def repeated(task: Task, samples: Sequence[Sample], key: str) -> frozenset[str]:
     return frozenset(gone)
 
 
+def beyond(task: Task, samples: Sequence[Sample], key: str, most: int | None) -> frozenset[str]:
+    """Ids of the samples beyond `most` of a group whose labels tell of each other: those with the smallest keyed hashes
+    stay, whatever their labels; nothing without a limit.
+    """
+    seen, gone = Counter[str](), set()
+    for sample in sorted(samples, key=lambda sample: sha256_text(f"{key}:group:{sample.id}")):
+        seen[sample.group] += 1
+        if most is not None and task.groups_tell and seen[sample.group] > most:
+            gone.add(sample.id)
+    return frozenset(gone)
+
+
 @dataclass(frozen=True, slots=True)
 class ExposureLedger:
     """The groups, texts and marks that some splits expose."""
@@ -353,7 +365,8 @@ def waits(workspace: Workspace, edition: Edition, task: str, split: str = MAIN) 
     manifest = read_manifest(workspace.release(*place))
     if manifest.has_labels or isinstance(edition, Frozen):
         return None
-    own = until = calendar_of(manifest, workspace.release(*place)).reveals
+    days = calendar_of(manifest, workspace.release(*place))
+    own = until = days.deadline if place[2] == PROSPECTIVE else days.reveals
     if manifest.bundled or task not in TASKS:
         return own
     own_place, samples = (str(edition), task, str(split)), None

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from hellofresh.core.errors import ReleaseError, UsageError
+from hellofresh.core.executors import completed
 from hellofresh.core.net.below import BelowError, files_below
 from hellofresh.releases.life.manifest import MANIFEST, PREVIOUS
 from verifier.manifest import MAX_HISTORY_BYTES, MAX_MANIFEST_BYTES, MAX_VERSIONS, Manifest, bad_path, read_manifest
@@ -36,7 +36,7 @@ def fetch_release(url: str, folder: Path, *, timeout_s: float = 1800.0, quiet_s:
         )
     base = url.removesuffix(MANIFEST).rstrip("/") + "/"
     try:
-        asyncio.run(_fetch(base, folder, timeout_s, quiet_s))
+        completed(_fetch(base, folder, timeout_s, quiet_s))
     except BelowError as error:
         raise _failed(error.url, str(error)) from error
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Literal
 
 from pydantic import Field, PositiveInt, field_validator
 
@@ -54,6 +55,13 @@ class ProspectiveSettings(Strict):
     """Whether `make release` collects undecided samples and draws such a split."""
     days: int = Field(default=5, ge=1, le=30)
     """Days from the draw to the deadline."""
+    drawn_before_opening_days: int = Field(default=21, ge=1, le=90)
+    """Days before the opening from which it is drawn. Notes are undecided for two weeks, so at 21 (by the standard
+    calendar the quarter's end) most of its notes are neither too old nor unwritten."""
+    least_samples: int = Field(default=20, ge=1)
+    """Fewest samples of a split that is drawn by itself."""
+    resolved_after_days: int = Field(default=45, ge=1, le=366)
+    """Days from the deadline to the last day, on which samples that are still undecided are dropped."""
 
 
 class ReleaseSettings(Strict):
@@ -62,6 +70,8 @@ class ReleaseSettings(Strict):
     seed: str = Field(default="hellofresh", min_length=1)
     caps: dict[str, PositiveInt] = Field(default_factory=dict)
     """Most samples per class and period, by task; the task's own cap by default."""
+    per_post: PositiveInt | Literal["all"] = 1
+    """Most samples of one post or claim in a main split: most on one post have the same label."""
     calendar: CalendarSettings = CalendarSettings()
     prospective: ProspectiveSettings = ProspectiveSettings()
     x_notes_texts: bool = False

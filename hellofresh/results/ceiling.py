@@ -5,24 +5,15 @@ For each sample, ratings give the share of voter samples whose decision would be
 likelier class. Shares are drawn from beta distributions; each draw gives the oracle's score against the actual labels,
 and the interval is that of the draws. The ceiling thus reflects only the random choice of voters, not wrong labels or
 missing information in texts.
-
-`publish_ceiling` writes it with the labels, `releases/<edition>/ratings/<task>.ceiling.jsonl`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.core.editions import Edition
-from hellofresh.core.files import write_jsonl
-from hellofresh.core.workspace import Workspace
-from hellofresh.releases.life.load import load_labels, load_release
-from hellofresh.results.split.arrays import panel_of
 from hellofresh.results.split.panel import Panel
 from hellofresh.results.split.tables import CeilingRow
 from hellofresh.stats.metrics import relative_brier_index
@@ -65,14 +56,3 @@ def ceilings(panel: Panel) -> Iterator[CeilingRow]:
         found = reached(panel.task, panel.labels[where], chance[where], error[where])
         counts = int(where.sum()), len(panel.labels)
         yield from (CeilingRow(name, *values, *counts) for name, values in found.items())
-
-
-def publish_ceiling(workspace: Workspace, edition: Edition, task: Task) -> list[Path]:
-    """Write the ceiling of a quarter whose labels are public, where it is known; gives the file."""
-    release = load_release(workspace, edition, task)
-    panel = panel_of(task, edition, release.samples, load_labels(workspace, edition, task), ())
-    path = workspace.root / "releases" / str(edition) / "ratings" / f"{task.name}.ceiling.jsonl"
-    if not (rows := list(ceilings(panel))):
-        return []
-    write_jsonl(path, map(asdict, rows))
-    return [path]

@@ -11,6 +11,7 @@ quarter gives the same differences of systems in a mean over samples (a test hol
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -159,10 +160,11 @@ def _largest_part(
     if not systems:
         return {}
     part = connected_parts(*_numbers(systems))
-    sized = [(int((part == number).sum()), max(its[-1].edition for its, own in zip(systems.values(), part.tolist(),
-              strict=True) if own == number), number) for number in range(int(part.max()) + 1)]  # fmt: skip
-    main = max(sized)[2]
-    return {key: its for (key, its), own in zip(systems.items(), part.tolist(), strict=True) if own == main}
+    parts: dict[int, dict[tuple[str, ...], Sequence[QuarterScore]]] = defaultdict(dict)
+    for (key, its), number in zip(systems.items(), part.tolist(), strict=True):
+        parts[number][key] = its
+    latest = {number: max(its[-1].edition for its in some.values()) for number, some in parts.items()}
+    return parts[max(parts, key=lambda number: (len(parts[number]), latest[number], number))]
 
 
 def _adjusted(fit: TwoWay | None, number: int, metric: Metric) -> dict[str, Any]:

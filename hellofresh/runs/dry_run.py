@@ -10,7 +10,6 @@ the run's own answers; while there are too few of them, only the ceiling is know
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -18,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from math import ceil, inf
 
+from hellofresh.core.executors import completed
 from hellofresh.evidence.web import Found, PageStatus, SearchResult, WebPage
 from hellofresh.evidence.web.pictures import MOST_PICTURES
 from hellofresh.models import Answer, Finish, Message, Request
@@ -109,7 +109,7 @@ def forecast(assignment: Assignment, samples: Sequence[Sample], journal: Journal
     # Samples with a transcript are finished.
     traced = set() if journal is None else {(sample, repetition) for sample, repetition, _ in journal.traces()}
     items = [item for item in assignment.items(samples) if (item.sample.id, item.repetition) not in whole & traced]
-    most = asyncio.run(_ceilings(assignment, items, had))
+    most = completed(_ceilings(assignment, items, had))
     taken = Ledgers(assignment.specs)
     for entry in entries:
         if (entry.sample, entry.repetition) in whole:
@@ -126,7 +126,7 @@ def forecast(assignment: Assignment, samples: Sequence[Sample], journal: Journal
 
 
 def _role(usual: Ledger, most: Ledger) -> RoleForecast:
-    expected, highest = (ledger.price(ledger.tokens_in, ledger.tokens_out) for ledger in (usual, most))
+    expected, highest = usual.known_usd, most.known_usd
     return RoleForecast(
         model=most.spec.name,
         calls=usual.answers,

@@ -8,7 +8,6 @@ starts a new one.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -16,6 +15,7 @@ from urllib.parse import urlsplit
 
 from hellofresh.core.clock import now
 from hellofresh.core.errors import DataError, RunError, UsageError
+from hellofresh.core.executors import completed
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.models import ModelSpec
@@ -177,7 +177,7 @@ def look_ahead(workspace: Workspace, evaluation: Evaluation) -> Forecast:
         if not evaluation.drop_damaged:
             _hold(prepared, journal)
         found = forecast(assignment, prepared.samples, journal)
-    asyncio.run(assignment.equipment.close())
+    completed(assignment.equipment.close())
     return found
 
 

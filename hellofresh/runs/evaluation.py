@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from enum import Enum, auto
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_type_hints
 
 from hellofresh.core.errors import UsageError
 
@@ -205,6 +205,10 @@ class Evaluation:
     drop_damaged: Annotated[
         bool, Option("delete damaged answers from the journal and ask for them again", part=Part.PROCESS)
     ] = False
+    stored_only: Annotated[
+        bool,
+        Option("ask nothing: samples whose answers are stored count, such as of a retired model", part=Part.PROCESS),
+    ] = False
     go_on: Annotated[
         bool, Option("go on where the first answers were cut off or empty, which count as wrong", part=Part.PROCESS)
     ] = False
@@ -253,6 +257,6 @@ STORED = ("edition", *(name for name, option in OPTIONS.items() if option.part i
 """Names of the fields that `plan.json` and `run.json` hold."""
 
 
-def given_values(given: Mapping[str, object]) -> dict[str, object]:
-    """The given values that are fields, converted to the types of `Evaluation`."""
+def given_values(given: Mapping[str, object]) -> dict[str, Any]:
+    """The given values that are fields, converted to the fields' own types, which differ; so their type is `Any`."""
     return {name: option.read(given[name]) for name, option in OPTIONS.items() if name in given}

@@ -25,6 +25,7 @@ class Ledger:
         served: names of the models or versions that answered, as reported by providers.
         thought_tokens: how many of `tokens_out` are hidden ones, as far as they are reported.
         thoughts: number of answers with reasoning, shown or reported.
+        long_usd: what long requests cost more than others of as many tokens.
     """
 
     spec: ModelSpec
@@ -38,6 +39,7 @@ class Ledger:
     served: set[str] = field(default_factory=set)
     thought_tokens: int = 0
     thoughts: int = 0
+    long_usd: float = 0.0
 
     def estimate(self, request: Request) -> Estimate:
         """Maximal tokens of a request to this model, including pictures and hidden reasoning."""
@@ -55,32 +57,45 @@ class Ledger:
         if answer.tokens_in is None or answer.tokens_out is None:
             self.unreported += 1
             if estimate is not None:
-                self.expected_usd += self.price(estimate.tokens_in, estimate.tokens_out) or 0.0
+                self.expected_usd += self.most_usd(estimate)
         else:
             self.tokens_in += answer.tokens_in
             self.tokens_out += answer.tokens_out
+            if self.spec.price is not None:
+                self.long_usd += self.spec.price.long_usd(answer.tokens_in, answer.tokens_out)
             self.cached_in += answer.cached_in
             self.cache_writes += answer.cache_writes
 
     def reserve(self, estimate: Estimate, sign: int = 1) -> None:
         """Reserve the cost of a sent question or, with `sign` -1, release it."""
-        self.expected_usd += sign * (self.price(estimate.tokens_in, estimate.tokens_out) or 0.0)
+        self.expected_usd += sign * self.most_usd(estimate)
+
+    def most_usd(self, estimate: Estimate) -> float:
+        """Maximal cost of one request, 0 if its price is unknown."""
+        price = self.price(estimate.tokens_in, estimate.tokens_out)
+        return (
+            price + self.spec.price.long_usd(estimate.tokens_in, estimate.tokens_out)
+            if price and self.spec.price
+            else 0.0
+        )
 
     def price(self, tokens_in: int, tokens_out: int, cached_in: int = 0, cache_writes: int = 0) -> float | None:
-        """Price in US dollars, see `Price.usd`; None if unknown."""
+        """Price in US dollars but for long requests, see `Price.usd`; None if unknown."""
         if self.spec.free or self.spec.kind == "baseline":
             return 0.0
         price = self.spec.price
         return None if price is None else price.usd(tokens_in, tokens_out, cached_in, cache_writes)
 
     @property
-    def _known_usd(self) -> float | None:
-        return self.price(self.tokens_in, self.tokens_out, self.cached_in, self.cache_writes)
+    def known_usd(self) -> float | None:
+        """Cost of the answers with reported usage; None if the price is unknown."""
+        plain = self.price(self.tokens_in, self.tokens_out, self.cached_in, self.cache_writes)
+        return None if plain is None else plain + self.long_usd
 
     @property
     def cost_usd(self) -> float | None:
         """Cost of the answers; None if a price or a number of tokens is unknown."""
-        cost = self._known_usd
+        cost = self.known_usd
         return None if cost is None or (self.unreported and not self.free) else cost
 
     @property
@@ -97,7 +112,7 @@ class Ledger:
     @property
     def at_most_usd(self) -> float:
         """Maximal cost of all sent requests, by known prices."""
-        return (self._known_usd or 0.0) + self.expected_usd
+        return (self.known_usd or 0.0) + self.expected_usd
 
 
 def _plain(name: str) -> str:

@@ -97,6 +97,7 @@ def prepare(
         patience=evaluation.patience or Patience(),
         others=models,
         go_on=evaluation.go_on,
+        stored_only=evaluation.stored_only,
     )
     identity, prompts = _identity(evaluation, release, assignment, web), equipment.prompts
     if resumed is not None and evaluation.resumes is not None:

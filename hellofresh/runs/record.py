@@ -211,7 +211,7 @@ def read_prompts(folder: Path) -> StoredPrompts | None:
     return None if path is None else read_model(path, StoredPrompts, error=RunError, fix=_FIX, code="damaged-run")
 
 
-class _Response(BaseModel):
+class StoredResponse(BaseModel):
     """The needed fields of a line of `responses.jsonl`."""
 
     sample: str
@@ -220,7 +220,7 @@ class _Response(BaseModel):
     text: str
 
 
-def read_responses(folder: Path) -> Iterator[_Response]:
+def read_responses(folder: Path) -> Iterator[StoredResponse]:
     """The model's raw answers in a run, in the order of its journal; empty without the file.
 
     Raises:
@@ -228,7 +228,7 @@ def read_responses(folder: Path) -> Iterator[_Response]:
     """
     path = run_file(folder, RESPONSES)
     if path is not None:
-        yield from read_models(path, _Response, error=RunError, fix=_FIX, code="damaged-run")
+        yield from read_models(path, StoredResponse, error=RunError, fix=_FIX, code="damaged-run")
 
 
 class PredictionRow(Strict):

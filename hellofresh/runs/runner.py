@@ -73,6 +73,7 @@ class Assignment:
         others: models of further roles, by role; `model` serves roles without one.
         watch: called with the step of each question before it is asked or recalled.
         go_on: whether the run goes on where the first answers did not come.
+        stored_only: whether nothing is asked, so that samples without stored answers are not judged.
         repetitions: number of repetitions, each with another seed.
         temperature: temperature of all requests, None for the regime's own (0).
         budget_usd: most that the whole run may cost, None for no limit.
@@ -88,6 +89,7 @@ class Assignment:
     others: Mapping[str, Model] = field(default_factory=dict)
     watch: Callable[[str], None] = lambda step: None
     go_on: bool = False
+    stored_only: bool = False
 
     @property
     def regime(self) -> Regime:
@@ -464,6 +466,11 @@ class _Runner:
         if found is not None:
             self.tally.recalled += 1
             return found
+        if self.assignment.stored_only:
+            error = CallError(
+                "no answer is stored, and nothing is asked", where=lane.model.spec.name, code="not-stored"
+            )
+            raise GivenUpError(question, error, 0)
         _check_abilities(lane.model.spec, question.request)
         last: list[str] = []
         spent: list[float] = []
@@ -586,7 +593,7 @@ class _Runner:
         budget = self.assignment.budget_usd
         if budget is None:
             return
-        more = ledger.price(estimate.tokens_in, estimate.tokens_out) or 0.0
+        more = ledger.most_usd(estimate)
         if self.ledgers.at_most_usd + more > budget:
             cost = self.ledgers.cost_usd
             spent = "an unknown sum" if cost is None else f"{cost:.4f} USD"

@@ -36,6 +36,8 @@ _LEVEL = 1.0
 """So many pairs of honest raters are found by chance among all of them, of whom `LEAST_PARTNERS` hardly share one."""
 _JOINING = 0.001
 """Family-wise chance of wrongly finding a post to be pushed, or a rater to push such posts."""
+_MOST_TOGETHER = 0.6
+"""Maximum share of the pairs of raters and posts of a part that are ratings, for it to be a language and not a ring."""
 _PARTS, _APART, _LEAST_PART = 12, 0.7, (40, 0.025)
 """Maximum parts of raters, minimum ratio of a part's singular value to the first, and minimum raters and share."""
 _STEPS = 5
@@ -170,7 +172,7 @@ def _parts(rated: csr_array) -> NDArray[np.int64]:
     """The part of raters, such as those of a language, for each post, shape (posts,); raters of two parts hardly meet.
 
     Regularised spectral clustering (Qin and Rohe, 2013): one part for each singular value near the first one. A
-    small one may be a ring without other activity, and does not become a part.
+    small one, or one whose raters rate the same few posts, may be a ring, and does not become a part.
     """
     from scipy.linalg import qr
     from scipy.sparse import csr_array, diags_array
@@ -193,9 +195,24 @@ def _parts(rated: csr_array) -> NDArray[np.int64]:
     left, _, right = np.linalg.svd(purest.T)
     part = np.abs(apart @ left @ right).argmax(axis=1)
     votes = csr_array((np.ones(part.size), (part, np.arange(part.size))), shape=(_PARTS, part.size)) @ ones
-    size = np.bincount(part, minlength=_PARTS)
+    size, counts = np.bincount(part, minlength=_PARTS), votes.toarray()
     large = size >= max(_LEAST_PART[0], _LEAST_PART[1] * part.size)
-    return np.asarray((votes.toarray() * large[:, None]).argmax(axis=0))
+    of_post = (counts * large[:, None]).argmax(axis=0)
+    # All of a ring rate the few posts that it pushes, while people of a language choose among many.
+    large &= np.array([_together(ones[:, of_post == number]) <= _MOST_TOGETHER for number in range(_PARTS)])
+    if not large.any():
+        return np.zeros(posts, np.int64)
+    counts *= large[:, None]
+    counts[(size * large).argmax()] += 0.5  # posts that only a ring has rated
+    return np.asarray(counts.argmax(axis=0))
+
+
+def _together(rated: csr_array) -> float:
+    """The share of pairs of a rater and a post that are there, among the effective numbers of both; 0 to about 1."""
+    sides = [np.asarray(rated.sum(axis=axis), dtype=np.float64) for axis in (0, 1)]
+    total = sides[0].sum()
+    effective = [total**2 / max((side**2).sum(), 1.0) for side in sides]
+    return float(total / max(effective[0] * effective[1], 1.0))
 
 
 def _shares(

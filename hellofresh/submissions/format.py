@@ -19,6 +19,7 @@ from typing import Annotated, Literal, NamedTuple, Self, get_args
 from pydantic import Field, StringConstraints, ValidationError, ValidationInfo, field_validator, model_validator
 
 from hellofresh.core.files import BadJsonError, parse_toml, strict_json
+from hellofresh.core.net.addresses import AddressError, PageAddress, is_public
 from hellofresh.core.strict import Strict
 from hellofresh.core.systems import MODEL_FACTS, ModelFacts, Weights
 from hellofresh.core.texts import FORMULA, hidden_character
@@ -156,6 +157,15 @@ class SystemInfo(ModelFacts):
     def _web_address(cls, value: str) -> str:
         if value and not re.fullmatch(r"https?://[^\s<>\"']+", value):
             raise ValueError("must be empty or begin with https:// or http://")
+        if value and (fault := plain_text_fault(value)):
+            raise ValueError(fault)
+        try:
+            host = PageAddress.parse(value).host if value else ""
+        except AddressError as error:
+            raise ValueError(f"must be an address that every reader takes alike: this is {error}") from None
+        is_number = host.replace(".", "").isdecimal() or ":" in host
+        if host.split(".")[-1] in ("localhost", "local", "internal") or (is_number and not is_public(host)):
+            raise ValueError("must be an address on the public internet")
         return value
 
 
@@ -348,12 +358,15 @@ def predictions_file(folder: Path, faults: list[Fault], split: Split = MAIN) -> 
     return there[0] if there else lines
 
 
-def read_predictions(path: Path, most_lines: int, faults: list[Fault]) -> ReadPredictions | None:
+def read_predictions(
+    path: Path, most_lines: int, faults: list[Fault], *, first: int | None = None
+) -> ReadPredictions | None:
     """Read the predictions without faults from a file; None if the file cannot be read at all.
 
     Args:
         path: a CSV file if it ends in `.csv`, else JSON lines.
         most_lines: a file with more lines is not read.
+        first: how many lines to read; all if left out.
     """
     content = read_plain(path, MAX_BYTES, faults)
     if content is None:
@@ -363,7 +376,7 @@ def read_predictions(path: Path, most_lines: int, faults: list[Fault]) -> ReadPr
     if ends > most_lines:
         faults.append(Fault("too-many-lines", str(path), f"{ends:,} lines", fix))
         return None
-    lines = content.split(b"\n")
+    lines = content.split(b"\n") if first is None else content.split(b"\n", first)[:first]
     before = len(faults)
     found: ReadPredictions | None = ReadPredictions((), None)
     if content.strip() and path.suffix.lower() == ".csv":

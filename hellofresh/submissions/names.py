@@ -32,9 +32,10 @@ _SHOWS_NOTHING = frozenset(chr(code) for first, last in _IGNORABLE for code in r
     chr(code) for code in _BLANK
 }
 _VENDORS = (
-    "ai21", "alibaba", "amazon", "anthropic", "apple", "baidu", "bytedance", "claude", "cohere", "deepmind", "deepseek",
-    "gemini", "google", "huggingface", "hugging face", "ibm", "llama", "meta", "microsoft", "mistral", "moonshot",
-    "nvidia", "openai", "perplexity", "qwen", "tencent", "xai", "zhipu",
+    "ai21", "alibaba", "amazon", "anthropic", "apple", "baidu", "bytedance", "chatgpt", "claude", "cohere", "deepmind",
+    "deepseek", "gemini", "gemma", "google", "gpt", "grok", "huggingface", "hugging face", "ibm", "kimi", "llama",
+    "meta", "microsoft", "mistral", "moonshot", "nvidia", "openai", "perplexity", "phi", "qwen", "tencent", "xai",
+    "zhipu",
 )  # fmt: skip
 """Makers and families of models; readers would take an entry under such a name for the maker's own."""
 
@@ -77,9 +78,14 @@ def slug(name: str) -> str:
     return found if FOLDER_NAME.fullmatch(found) else ""
 
 
+_SIGNS = dict.fromkeys(map(ord, "\N{TRADE MARK SIGN}\N{SERVICE MARK}\N{REGISTERED SIGN}\N{COPYRIGHT SIGN}"))
+"""Signs of trademarks, which a compatibility form would turn into letters."""
+
+
 def vendor_in(name: str) -> str:
     """The model maker whose name, in any look-alike letters, is among the words of a name, or ''."""
-    words = {skeleton(word) for word in re.split(r"[\W_]+", _visible(unicodedata.normalize("NFKC", name)))}
+    plain = _visible(unicodedata.normalize("NFKC", name.translate(_SIGNS)))
+    words = {skeleton(word) for end in ("", r"\d") for word in re.split(rf"[\W_{end}]+", plain)}
     whole = skeleton(name)
     return next((maker for maker in _VENDORS if skeleton(maker) in words or skeleton(maker) == whole), "")
 

@@ -5,13 +5,13 @@ Labels are never read.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from hellofresh.core.editions import Edition
 from hellofresh.core.errors import ReleaseError, SourceError
+from hellofresh.core.executors import completed
 from hellofresh.core.net.below import BelowError, files_below
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.load import Published
@@ -105,7 +105,7 @@ def fetch_due(address: str, edition: Edition, split: Split = MAIN) -> Due:
     with TemporaryDirectory(prefix="hellofresh-") as temporary:
         folder = Path(temporary) / "releases"
         try:
-            asyncio.run(_fetch(f"{address.rstrip('/')}/", folder, edition, split))
+            completed(_fetch(f"{address.rstrip('/')}/", folder, edition, split))
         except BelowError as error:
             raise SourceError(f"cannot be read ({error})", where=error.url, code="cannot-fetch") from error
         return due_in(folder, edition, split)

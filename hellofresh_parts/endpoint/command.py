@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.evaluate import carry_out, evaluation_of
@@ -72,19 +73,19 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
         raise UsageError("the program has no name", expected="--name NAME", code="no-name")
     evaluation = evaluation_of(options, regime="", patience=Patience(drain_s=_DRAIN_S))
     evaluation = replace(evaluation, regime=proxy_regime(options.name, evaluation.roles))
-    with Proxy(_server(options.port), partial(_announce, output)).current():
+    with Proxy(_server(options.port, options.socket), partial(_announce, output)).current():
         return carry_out(output, Workspace.from_environment(), evaluation, dry_run=False)
 
 
-def _server(port: int) -> EndpointServer:
+def _server(port: int, socket: Path | None = None) -> EndpointServer:
     token = os.environ.get(_TOKEN, "").strip()
     if not token:
-        return EndpointServer(port)
+        return EndpointServer(port, socket=socket)
     if len(token) < _SHORTEST_TOKEN or not token.isascii() or not token.isprintable():
         raise UsageError(
             "the token cannot be used", where=_TOKEN, expected=f"{_SHORTEST_TOKEN} plain characters", code="bad-token"
         )
-    return EndpointServer(port, token)
+    return EndpointServer(port, token, socket=socket)
 
 
 def _announce(output: CommandOutput, server: EndpointServer) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from hellofresh.cli.arguments import Noun
+from pathlib import Path
+
 from hellofresh.cli.arguments.declare import BASE_URL, EDITION, command, fields, option
 
 COMMANDS = (
@@ -17,10 +18,10 @@ COMMANDS = (
         option("--name NAME", "name of your program; another name, another system"),
         BASE_URL,
         option("--port N", "the port (default: one that is free)", default=0),
+        option("--socket PATH", "also listen at this Unix socket, for a program without a network", Path),
         timed=True,
         submissions="own",
         epilog="A client needs the base URL of a sample, http://127.0.0.1:PORT/s/SAMPLE/v1, and the token that is "
         "printed, or set in HELLOFRESH_PROXY_TOKEN, as key. The program ends a sample with POST .../v1/output.",
     ),
 )
-NOUN = Noun("evaluate", "evaluate your own program through an endpoint", "hellofresh_parts.endpoint.declared")

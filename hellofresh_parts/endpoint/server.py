@@ -86,7 +86,9 @@ class EndpointServer:
             await self.close()
             reason = error.strerror if isinstance(error, OSError) else "no port"
             raise UsageError(
-                f"port {self.port} cannot be opened ({reason})", fix="Choose another: --port N", code="bad-port"
+                f"port {self.port}{f' or {self.socket}' if self.socket else ''} cannot be opened ({reason})",
+                fix="Choose another: --port N",
+                code="bad-port",
             ) from None
         self.port = int(self._runner.addresses[0][1])
 

@@ -71,6 +71,11 @@ def task_title(task: str) -> str:
     return TASKS[task].title if task in TASKS else visible(task)
 
 
+def question_of(task: str) -> str:
+    """The task's question; its title if this version does not know it."""
+    return TASKS[task].question if task in TASKS else task_title(task)
+
+
 def task_order(task: str) -> tuple[int, int, str]:
     """Sorts tasks by track, known ones first, in their own order."""
     known, tracks = list(TASKS), list(_TRACKS)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from html import escape
@@ -69,6 +69,12 @@ def _spelled(attribute: str) -> str:
 def join(parts: Iterable[Html | str | None]) -> Html:
     """Concatenate the parts; strings are escaped, None is left out."""
     return Html("".join(part.source if isinstance(part, Html) else escape(part) for part in parts if part is not None))
+
+
+def joined(parts: Iterable[Html | None]) -> Html | None:
+    """As `join`; None if all parts are left out."""
+    there = [part for part in parts if part is not None]
+    return join(there) if there else None
 
 
 def visible(text: str, limit: int = 80) -> str:
@@ -132,9 +138,21 @@ def sized(tag: str, svg: bytes, **attributes: str | None) -> Html:
     return el(tag, width=width, height=height, **attributes)
 
 
-def page_header(title: str, lede: str) -> Html:
-    """The page's title and the sentence that describes it."""
-    return el("header", el("h1", title), el("p", lede, class_="hf-lede"), class_="hf")
+def page_header(title: str, lede: str = "") -> Html:
+    """The page's title and the sentence that describes it, if any."""
+    return el("header", el("h1", title), el("p", lede, class_="hf-lede") if lede else None, class_="hf")
+
+
+def tabs(shown: Mapping[str, Html | None]) -> Html:
+    """Sections of which one is shown, by title; without a script. None is left out."""
+    there = {title: section for title, section in shown.items() if section is not None}
+    heads = []
+    for place, title in enumerate(there):
+        chosen = "" if place == 0 else None
+        box = el("input", type="radio", name="tab", id=f"tab-{place}", checked=chosen, class_="hf-unseen")
+        heads.append(el("label", box, title))
+    sections = (el("section", section, aria_label=title) for title, section in there.items())
+    return el("div", el("div", *heads, class_="hf-pills"), *sections, class_="hf-tabs")
 
 
 def preview_tags(title: str, about: str, address: str = "", picture: str = "") -> Html:

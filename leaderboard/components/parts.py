@@ -6,7 +6,7 @@ copy shows HTML in their place, which the page makes beside them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -39,19 +39,17 @@ class Filter:
     marks: Mapping[str, str]
 
     @classmethod
-    def of(cls, title: str, values: Sequence[str], every: str, *, usual: tuple[str, str] | None = None) -> Filter:
+    def of(cls, title: str, values: Sequence[str], every: str) -> Filter:
         """A filter by the values of a column.
 
         Args:
             title: of the column.
             values: of its rows.
             every: title of the choice of all rows.
-            usual: title and marks of the default, unless it keeps all rows.
         """
         found = {value: visible(value, 60) for value in sorted({*values} - {ALL})}
         marks = {value: "".join(str(int(one == value)) for one in values) for value in found}
-        first = {ALL: every} if usual is None else {ALL: usual[0], "all": every}
-        return cls(title.lower(), title, first | found, marks if usual is None else {ALL: usual[1], **marks})
+        return cls(title.lower(), title, {ALL: every} | found, marks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +103,6 @@ class DataTable:
         keys: the identifier of each row in an address.
         picks: parameters of the address for ticked rows, as many as may be ticked.
         picked: keys of the rows ticked by default.
-        opens: path of the page that a ticked row opens; if empty, the page itself shows more.
         find: the label of the search; empty without a search.
         texts: searched texts, one a row.
         filters: of its rows.
@@ -117,7 +114,6 @@ class DataTable:
     keys: Sequence[str] = ()
     picks: Sequence[str] = ()
     picked: Sequence[str] = ()
-    opens: str = ""
     find: str = ""
     texts: Sequence[str] = ()
     filters: Sequence[Filter] = ()
@@ -150,5 +146,48 @@ class UploadForm:
     """The form that checks and submits predictions."""
 
 
-Handled = DataTable | ChartPart | File | Offer | UploadForm
+@dataclass(frozen=True, slots=True)
+class RankingPart:
+    """A ranking in tabs: as a picture, as a table of values, and what else belongs to it.
+
+    Attributes:
+        draw: the picture, given whether each row of the table is shown.
+        table: the same rows as values, with their search and filters.
+        tabs: further tabs, by title.
+    """
+
+    draw: Callable[[Sequence[bool]], Html]
+    table: DataTable
+    tabs: Mapping[str, Sequence[Part]]
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Parts beside each other: the first column is the wider one; one below the other on a phone."""
+
+    wide: Sequence[Part]
+    narrow: Sequence[Part]
+
+
+@dataclass(frozen=True, slots=True)
+class GuessPart:
+    """Samples on which visitors guess what people decided.
+
+    Attributes:
+        classes: what each label means, as on a button.
+        samples: each as HTML, with its label and what is said after an answer.
+        best: the name of the best system, and whether it was right on each sample; None if unknown.
+    """
+
+    classes: Sequence[str]
+    samples: Sequence[tuple[Html, int, Html]]
+    best: tuple[str, Sequence[bool]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Chooser:
+    """The boxes of task and edition."""
+
+
+Handled = DataTable | ChartPart | File | Offer | UploadForm | RankingPart | Beside | GuessPart | Chooser
 Part = Html | str | Handled

@@ -55,11 +55,10 @@ def next_days(board: Board, task: str) -> Html | None:
 
 
 def introduction(board: Board, split: SplitKey) -> Html:
-    """The task's question, the number of samples, and whether they are real, frozen or prospective."""
+    """The number of samples, and whether they are real, frozen or prospective."""
     if split.kind == PROSPECTIVE:
         return _prospective(board, split)
     task = TASKS.get(split.task)
-    asked: list[Html | str] = [el("strong", task.question), " "] if task else []
     dataset = board.first(DatasetFacts, split)
     if dataset is not None:
         labels, name = board.rows(LabelCount, split), visible(dataset.name, 200)
@@ -67,7 +66,7 @@ def introduction(board: Board, split: SplitKey) -> Html:
         of = f"All {sum(row.samples for row in labels):,} samples of {name}: {shares}. "
         version = f"version {_version(split)}, content {dataset.content[:12]}, {visible(dataset.licence, 80)}."
         small = el("small", f"Frozen data set, {version}")
-        about = el("p", *asked, of if labels else f"Samples of {name}. ", small, class_="hf-question")
+        about = el("p", of if labels else f"Samples of {name}. ", small, class_="hf-question")
         return join([about, contamination_notice(board, split)])
     samples = sum(balance.taken for balance in board.balance(split))
     names = class_names(split.task)[::-1]
@@ -75,7 +74,7 @@ def introduction(board: Board, split: SplitKey) -> Html:
     if len(names) == 2:
         shares = f"half of them {names[0]}, half {names[1]}"
     number = f"{samples:,} samples, {shares}." if task is not None and task.classes else f"{samples:,} samples."
-    return join([el("p", *asked, number, class_="hf-question"), bundled_notice(board.is_bundled(split))])
+    return el("p", number, class_="hf-question")
 
 
 def _version(split: SplitKey) -> str:
@@ -127,13 +126,11 @@ def prospect_of(board: Board, split: SplitKey) -> Prospect | None:
 def _prospective(board: Board, split: SplitKey) -> Html:
     """Number of undecided samples, and when they were published, due and resolved."""
     prospect, days, task = prospect_of(board, split), board.days(split), TASKS.get(split.task)
-    question = el("strong", task.question) if task else None
     if prospect is None:
-        return el("p", question, " Prospective samples.", class_="hf-question")
+        return el("p", "Prospective samples.", class_="hf-question")
     found = f" ({outcomes(prospect, split.task)})" if task else ""
     parts = (
-        question,
-        f" {prospect.drawn:,} samples that were undecided when they were published",
+        f"{prospect.drawn:,} samples that were undecided when they were published",
         f" on {day(days.opens)}; predictions were due before {day(days.deadline)}" if days else "",
         f". {prospect.decided:,} were decided by {day(parse_utc(prospect.resolved))}{found}."
         if prospect.resolved

@@ -51,7 +51,7 @@ PROVENANCES = {"run": "run here", "uploaded": "uploaded"}
 _RANK = (
     "by {metric}, on the samples that all ranked systems judged; below it the best and the worst rank that the data "
     "allow: one more than the number of significantly better systems, and the number of systems that are not "
-    "significantly worse. Systems that share a bar at the left do not differ significantly from the best of them, at "
+    "significantly worse. Systems that share a bracket do not differ significantly from the best of them, at "
     "5% after adjusting for all pairs (step-down max-t)."
 )
 _SMALL = "95% intervals. Where two of them overlap widely, the order of the systems may be chance."
@@ -103,16 +103,12 @@ class View:
 
     Attributes:
         split: of the table.
-        bundled: whether it was made from the bundled sample.
         scale: of its scores.
-        ties: whether rows are in the order of ranks.
         links: to pages.
     """
 
     split: SplitKey
-    bundled: bool
     scale: Scale
-    ties: bool
     links: Links
 
 
@@ -173,9 +169,8 @@ def lines_of(
 
 
 def all_lines(board: Board, split: SplitKey) -> list[Line]:
-    """A line for each entry of a split; scores of the bundled sample have no ranks."""
-    standings = {} if board.is_bundled(split) else board.standings(split)
-    return lines_of(board.headlines(split), standings, board.systems(split))
+    """A line for each entry of a split."""
+    return lines_of(board.headlines(split), board.standings(split), board.systems(split))
 
 
 def group_of(result: ScoreCell) -> str:
@@ -194,7 +189,7 @@ def standings_table(lines: Sequence[Line], view: View) -> Html:
         return el("p", "No system was asked with this prompt.")
     scale = view.scale
     drawn = scale.zoomed([line.result.headline for line in lines])
-    columns: list[Column] = [("rank", "" if view.bundled else "#"), ("name", "System"), *headline_columns(scale, drawn)]
+    columns: list[Column] = [("rank", "#"), ("name", "System"), *headline_columns(scale, drawn)]
     columns += [(column.kind, name) for name, column in columns_of(scale).items()]
     bodies = []
     for kind, (title, explained) in GROUPS.items():
@@ -218,9 +213,7 @@ def standings_table(lines: Sequence[Line], view: View) -> Html:
 
 def _systems_explained(view: View) -> str:
     title, constant = view.scale.title, view.scale.constant
-    order = f"in the order of {title}, without ranks" if view.bundled else f"ranked by {title}"
-    same_bar = "systems with the same bar on the left do not differ significantly (5%)"
-    said = [order, same_bar if view.ties and not view.bundled else "bands are 95% intervals"]
+    said = [f"ranked by {title}", "bands are 95% intervals"]
     return "; ".join([*said, *([f"the dashed line: {constant}"] if constant else [])])
 
 
@@ -240,7 +233,7 @@ def _meanings(scale: Scale) -> Iterator[tuple[str, str]]:
 
 def _row(line: Line, view: View, drawn: Scale) -> Html:
     result, entry, scale, standing = line.result, line.result.entry, view.scale, line.standing
-    ranked = group_of(result) == "system" and not view.bundled
+    ranked = group_of(result) == "system"
     shown = (str(line.rank) if line.rank else DASH) if ranked else None
     between = None
     if ranked and standing:
@@ -253,7 +246,6 @@ def _row(line: Line, view: View, drawn: Scale) -> Html:
         cell("number", scale.title, score(result.headline)),
         cell("drawn", "", interval_bar(result.headline, drawn)),
         *(cell(column.kind, name, column.cell(line), column.group(line)) for name, column in columns_of(scale).items()),
-        class_=f"hf-tie hf-tie-{standing.tie_group % 2}" if view.ties and standing else None,
         role="row",
     )
 
@@ -434,30 +426,27 @@ def plain_row(line: Line, split: SplitKey) -> dict[str, Value]:
 
 
 def usual(lines: Sequence[Line]) -> list[Line]:
-    """The default rows: without uploaded entries if systems were run here, otherwise all."""
-    ours = [line for line in lines if line.result.entry.provenance != "uploaded"]
+    """The entries that can lead: without hollow ones if there are other systems, otherwise all."""
+    ours = [
+        line for line in lines if not (line.facts.hollow if line.facts else line.result.entry.provenance == "uploaded")
+    ]
     return ours if any(group_of(line.result) == "system" for line in ours) else list(lines)
 
 
-def ranked_data(lines: Sequence[Line], view: View) -> DataTable:
-    """The table as values, in the order of lines within groups; a ticked row opens the system's page."""
-    split, scale = view.split, view.scale
+def ranked_data(lines: Sequence[Line], scale: Scale) -> DataTable:
+    """The table as values, in the order of lines within groups."""
     lines = [line for kind in GROUPS for line in lines if group_of(line.result) == kind]
     entries = [line.result.entry for line in lines]
     kinds = [GROUPS[group_of(line.result)][0] for line in lines]
     metrics = [line.result.headline for line in lines]
     provenances = [PROVENANCES.get(entry.provenance, entry.provenance) for entry in entries]
-    narrow = len(usual(lines)) < len(lines)
-    ours = "".join(str(int(source != "uploaded")) for source in provenances)
     chart = scored([entry.name for entry in entries], metrics) | {"kind": list(kinds)}
     charts, costs = [interval_chart(scale, chart)], prices(lines)
     charts += [cost_chart(scale, chart, costs)] if len(costs) - costs.count(None) >= FEWEST_COSTS else []
     return DataTable(
         f"Systems by {scale.title} with 95% intervals",
-        _data_columns(lines, view, kinds),
+        _data_columns(lines, scale, kinds),
         keys=[entry.origin for entry in entries],
-        picks=["system"] if view.links.to("system", split, system=entries[0].origin) else [],
-        opens="system",
         find="Find a system or team",
         texts=[f"{entry.name} {entry.team}".lower() for entry in entries],
         filters=[
@@ -465,8 +454,7 @@ def ranked_data(lines: Sequence[Line], view: View) -> DataTable:
                 Filter.of(column.title, list(map(column.group, lines)), column.every)
                 for column in columns_of(scale).values() if column.every
             ),
-            Filter.of("Provenance", provenances, "All sources",
-                      usual=("Run here", ours) if narrow else None),
+            Filter.of("Provenance", provenances, "All sources"),
             Filter.of("Kind", kinds, "All kinds"),
         ],
         charts=charts,
@@ -479,11 +467,11 @@ def prices(lines: Sequence[Line]) -> list[float | None]:
     return [1000 * (one.cost_usd or 0) / one.judged if one else None for one in facts]
 
 
-def _data_columns(lines: Sequence[Line], view: View, kinds: Sequence[str]) -> list[DataColumn]:
-    scale, meanings = view.scale, dict(_meanings(view.scale))
+def _data_columns(lines: Sequence[Line], scale: Scale, kinds: Sequence[str]) -> list[DataColumn]:
+    meanings = dict(_meanings(scale))
     hidden = {one.title for one in columns_of(scale).values() if not one.shown or not any(map(one.known, lines))}
     results = [line.result for line in lines]
-    ranks = [line.rank or None if group_of(line.result) == "system" and not view.bundled else None for line in lines]
+    ranks = [line.rank or None if group_of(line.result) == "system" else None for line in lines]
     limits = [_rank_limits(line.standing) if rank else None for line, rank in zip(lines, ranks, strict=True)]
     form = "%.1f" if figure(0.0, scale.title) == "0.0" else "%.3f"
     ranked = [

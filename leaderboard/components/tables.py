@@ -168,14 +168,10 @@ def table_tools(
         for number, name in enumerate(columns, start=FIRST)
     ]
     selects = []
-    sources = {"": "Run here", "all": "All sources"}
-    given = [(name, {"": every}) for name, every in (filters or {"Regime": "All regimes"}).items()]
-    for name, options in (*given, ("Provenance", sources), ("Order", {"": "As ranked"})):
+    given = {**(filters or {"Regime": "All regimes"}), "Provenance": "All sources"}
+    for name, every in (*given.items(), ("Order", "As ranked")):
         key = name.lower()
-        choice = el(
-            "select", *(el("option", text, value=value) for value, text in options.items()), id=key,
-            data_column=name if (name, options) in given else None,
-        )  # fmt: skip
+        choice = el("select", el("option", every, value=""), id=key, data_column=name if name in given else None)
         selects.append(el("div", el("label", name, for_=key), choice, class_=f"hf-choice hf-{key}"))
     drawn = el("input", type="checkbox", id="bootstrap")
     menu = el("details", el("summary", "Columns"), el("div", *boxes, role="group", aria_label="Columns to show"))

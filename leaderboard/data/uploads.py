@@ -7,6 +7,7 @@ their temporary place.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -230,3 +231,14 @@ def known_teams_on(entries: Iterable[BoardEntry | Participant]) -> KnownTeams:
         if slash and FOLDER_NAME.fullmatch(folder):
             found.setdefault(folder, set()).add(entry.team)
     return {folder: frozenset(names) for folder, names in found.items()}
+
+
+def visitor_of(address: str | None, named: str | None) -> str:
+    """The address of a visitor, for the quota; empty if unknown.
+
+    A proxy names it in `X-Real-IP`; it is believed on this machine, where there is no address, and from those in
+    `HELLOFRESH_PROXIES`.
+    """
+    if not address or address in os.environ.get("HELLOFRESH_PROXIES", "").split():
+        return named or address or ""
+    return address

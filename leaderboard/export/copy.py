@@ -22,6 +22,7 @@ from leaderboard.components.labels import (
     task_title,
 )
 from leaderboard.components.markup import Html, el, page_header, preview_tags, project_links
+from leaderboard.components.ranking import highlight_style
 from leaderboard.data.board import Board, BoardEntry, SplitKey
 from leaderboard.views import Visit, all_pages, foot, home_of, page_keys
 
@@ -254,4 +255,4 @@ def document(
 
 def style() -> str:
     """The style of pages without a server, except the widths of the ranked table's columns."""
-    return "\n".join(path.read_text(encoding="utf-8") for path in _STYLES)
+    return "\n".join([*(path.read_text(encoding="utf-8") for path in _STYLES), highlight_style()])

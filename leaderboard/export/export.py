@@ -13,10 +13,11 @@ from pathlib import Path
 from hellofresh.core.errors import DataError, UsageError
 from hellofresh.core.files import sha256_file
 from hellofresh.core.folders import ListedFile, put_in_place, written_beside
+from hellofresh.results.board.manifest import read_board_manifest
 from leaderboard.components.scale import Scale, scale_of
 from leaderboard.components.standings import columns_class, columns_of
 from leaderboard.components.tables import FIRST
-from leaderboard.data.board import load_board
+from leaderboard.data.board import Board, load_board
 from leaderboard.export.copy import (
     ICON,
     NOT_FOUND,
@@ -34,6 +35,7 @@ from leaderboard.export.folder import CopyListing, earlier_copy
 from leaderboard.export.records import record_files
 from leaderboard.export.share import share_picture
 
+_FIXED = ("/commitments.jsonl", "/labels.jsonl")
 _HERE = Path(__file__).parent
 _SPACE = """\
 ---
@@ -142,7 +144,9 @@ class Export:
             written: called with each written file: its path in the copy, and its temporary place.
             space, instances: see `export_board`.
         """
-        board, files = self.site.board, dict[str, ListedFile]()
+        board, files, releases = self.site.board, dict[str, ListedFile](), _releases(self.site.board)
+        if self._before is not None:
+            self._before.refuse_other_releases(releases, self.folder)
         with written_beside(self.folder) as new:
             for path, text in _files(self.site, self.wanted, space=space, instances=instances):
                 content = text.encode() if isinstance(text, str) else text
@@ -150,7 +154,7 @@ class Export:
                 (new / path).write_bytes(content)
                 files[path] = ListedFile(path, len(content), sha256(content).hexdigest())
                 written(path, new / path)
-            listed = CopyListing(board.code, self.site.fingerprint, tuple(sorted(files.values())))
+            listed = CopyListing(board.code, self.site.fingerprint, tuple(sorted(files.values())), releases)
             if _fingerprint(board.folder) != self.site.fingerprint:
                 raise DataError(
                     "the board was replaced meanwhile",
@@ -177,6 +181,13 @@ def is_exported(board: Path, folder: Path) -> bool:
     folder = folder.resolve()
     before = earlier_copy(folder)
     return before is not None and before.board == _fingerprint(board) and before.is_whole(folder)
+
+
+def _releases(board: Board) -> dict[str, str]:
+    """SHA-256 of the commitments and labels of each release from real sources, by path."""
+    bundled = {f"{split.edition}/{split.task}" for split in board.splits if board.is_bundled(split)}
+    fixed = (entry for entry in read_board_manifest(board.folder).released if entry.path.endswith(_FIXED))
+    return {entry.path: entry.sha256 for entry in fixed if "/".join(entry.path.split("/")[1:3]) not in bundled}
 
 
 def _fingerprint(board: Path) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from hellofresh.core.errors import DataError, WorkspaceError
@@ -24,11 +25,26 @@ class CopyListing:
         code: the version of the code that built the board.
         board: the board's fingerprint.
         files: in the order of their paths.
+        releases: SHA-256 of commitments and labels of the releases from real sources, by path: what never changes.
     """
 
     code: str
     board: str
     files: tuple[ListedFile, ...]
+    releases: Mapping[str, str] = field(default_factory=dict)
+
+    def refuse_other_releases(self, now: Mapping[str, str], folder: Path) -> None:
+        """Raise WorkspaceError if a board lacks a release that this copy was made of, or has another draw of it."""
+        other = sorted(path for path, sha256 in self.releases.items() if now.get(path) != sha256)
+        if other:
+            raise WorkspaceError(
+                f"the copy there was made of other releases: {', '.join(other[:_MOST_NAMED])}",
+                where=str(folder),
+                expected="the same commitments and labels for what was shown before",
+                fix="If this workspace came from a backup: hellofresh quarter restore --from TARGET. Else name another "
+                "folder.",
+                code="other-publication",
+            )
 
     def write(self, folder: Path) -> None:
         """Write the list into the copy."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from leaderboard.components.labels import Links, quarter_title, task_title
+from leaderboard.components.labels import quarter_title, task_title
 from leaderboard.components.scale import scale_of
-from leaderboard.components.standings import View, all_lines, by_rank, ranked_data, usual
+from leaderboard.components.standings import all_lines, by_rank, ranked_data, usual
 from leaderboard.data.board import Board, SplitKey
 
 _WIDTH, _HEIGHT = 1200, 630
@@ -28,11 +28,12 @@ def share_picture(board: Board, split: SplitKey) -> bytes:
 
     scale = scale_of(board, split)
     lines = sorted(usual(all_lines(board, split)), key=by_rank(scale))[:_MOST]
-    view = View(split, board.is_bundled(split), scale, ties=False, links=Links({}, ""))
-    chart = ranked_data(lines, view).charts[0]
+    chart = ranked_data(lines, scale).charts[0]
     names = list(chart.values)
     rows = [dict(zip(names, row, strict=True)) for row in zip(*chart.values.values(), strict=True)]
-    said = f"HelloFresh: {scale.title} with 95% intervals{', for demonstration only' if view.bundled else ''}"
+    said = (
+        f"HelloFresh: {scale.title} with 95% intervals{', for demonstration only' if board.is_bundled(split) else ''}"
+    )
     spec = {
         **chart.spec,
         "params": [{"name": "bootstrap", "value": False}],

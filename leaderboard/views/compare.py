@@ -25,14 +25,13 @@ from leaderboard.components.markup import (
     visible,
 )
 from leaderboard.components.parts import DataTable
+from leaderboard.components.ranking import APART
 from leaderboard.components.scale import Scale, figure, plain_scale, scale_of
-from leaderboard.components.standings import Line, View, all_lines, by_rank, group_of, ranked_data, usual
+from leaderboard.components.standings import Line, all_lines, by_rank, group_of, ranked_data, usual
 from leaderboard.components.tables import Cell, Column, Marked, interval, scrolled, table
 from leaderboard.data.board import ALL_PERIODS, Board, BoardEntry, SplitKey
 from leaderboard.views.visit import Page, Visit, where
 
-APART = 0.05
-"""Two systems with an adjusted p-value below this are called separable."""
 _CONSTANT = "always-"
 """Prefix of the names of constant baselines."""
 _LEDE = "Systems on the same samples: is one really better, when, and where do they differ?"
@@ -116,8 +115,8 @@ _LEADS = {
 """Phrases for the leader, by its comparison with the next."""
 
 
-def verdict(lines: Sequence[Line], board: Board, split: SplitKey, scale: Scale, links: Links) -> Html | None:
-    """The short sentence and, folded, its certainty; arguments are those of `short_verdict`.
+def how_sure(lines: Sequence[Line], board: Board, split: SplitKey, scale: Scale, links: Links) -> Html | None:
+    """The short sentence and its certainty; arguments are those of `short_verdict`.
 
     Returns:
         None if there are only controls and smoke tests.
@@ -126,8 +125,7 @@ def verdict(lines: Sequence[Line], board: Board, split: SplitKey, scale: Scale, 
     if not short:
         return None
     sure = [one for one in _sureness(lines, board, split, scale, links) if one]
-    folded = el("details", el("summary", "How sure is this?"), el("ul", *(el("li", one) for one in sure)))
-    return join([el("p", *short, class_="hf-verdict"), folded])
+    return join([el("p", *short, class_="hf-verdict"), el("ul", *(el("li", one) for one in sure))])
 
 
 def _sureness(
@@ -289,9 +287,8 @@ def _ticked(visit: Visit, split: SplitKey, first: Sequence[str]) -> DataTable:
     """All systems as values; two to five of them are ticked."""
     scale = scale_of(visit.board, split)
     lines = sorted(all_lines(visit.board, split), key=by_rank(scale))
-    usual = ranked_data(lines, View(split, visit.board.is_bundled(split), scale, False, visit.links))
     said = "Systems to compare: tick two to five"
-    return replace(usual, title=said, picks=_PICKS, picked=first, opens="", charts=())
+    return replace(ranked_data(lines, scale), title=said, picks=_PICKS, picked=first, charts=())
 
 
 def _show_compared(visit: Visit, origins: Sequence[str]) -> None:

@@ -146,8 +146,10 @@ def _balance(board: Board, split: SplitKey) -> Html:
         names = ["samples"]
     most = max(max(balance.offered) for balance in balances)
     given = sum(balance.taken for balance in balances)
+    empty = [balance.period for balance in balances if not balance.taken_per_class]
+    lacking = f" Nothing is of {', '.join(empty)}: all candidates of that time have the same label." if empty else ""
     if not most:
-        return el("section", heading("Balance of each period", _not_offered(given, names)))
+        return el("section", heading("Balance of each period", _not_offered(given, names) + lacking))
     rows = []
     for balance in balances:
         offered = (f"{number:,}" for number in balance.offered)
@@ -165,7 +167,7 @@ def _balance(board: Board, split: SplitKey) -> Html:
     if len(names) == 1:
         each, bars = f"as many samples as the cap allows: {given:,} in all", "Bars are what there was"
     unit = task.period_kind.value if task else "period"
-    explained = f"Each {unit} gives {each}. {bars}; the dark part was drawn, by a hash nobody controls."
+    explained = f"Each {unit} gives {each}. {bars}; the dark part was drawn, by a hash nobody controls.{lacking}"
     listed = table("Candidates and samples by period", columns, rows, "hf-balance")
     return el("section", heading("Balance of each period", explained), listed)
 

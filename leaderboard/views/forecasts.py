@@ -71,6 +71,7 @@ def _next(board: Board) -> Html | None:
         if found is None or days is None:
             continue
         state = f"forecasts until {day(days.deadline)}"
+        state += f", outcomes by {day(days.reveals)}" if days.reveals > days.deadline else ""
         if found.resolved:
             came = outcomes(found, split.task) if found.outcomes else ""
             state = f"resolved on {day(datetime.fromisoformat(found.resolved))}: {found.decided:,} decided, {came}"
@@ -90,7 +91,7 @@ def _show_results(visit: Visit, split: SplitKey) -> None:
     lines = sorted(all_lines(board, split), key=by_rank(scale))
     parts = {row.origin: row for row in board.rows(CalibrationRow, split, pl.col("headline")) if row.brier is not None}
     visit.show(heading(f"Best forecasters: {task_title(split.task)}, {split.edition}", _INDEX))
-    view = View(split, bundled=board.is_bundled(split), scale=scale, ties=False, links=visit.links)
+    view = View(split, scale, visit.links)
     visit.handle(lambda: _ranked(lines, view, parts), lambda: _forecasts_data(lines, view, parts))
     systems = [line.result.entry for line in lines if group_of(line.result) == "system"]
     visit.show(el("p", el("small", _PARTS)), calibration(board, split, systems))
@@ -98,7 +99,7 @@ def _show_results(visit: Visit, split: SplitKey) -> None:
 
 def _forecasts_data(lines: Sequence[Line], view: View, parts: Mapping[str, CalibrationRow]) -> DataTable:
     """The ranking as values: the usual table with the parts of the Brier score."""
-    usual = ranked_data(lines, view)
+    usual = ranked_data(lines, view.scale)
     found = [parts.get(origin) for origin in usual.keys]
     added = [
         DataColumn(name.capitalize(), [getattr(one, name, None) for one in found], "%.3f")

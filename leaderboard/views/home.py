@@ -1,113 +1,176 @@
-"""Overview of all tasks: question, leader, scores of people and chance, and deadline of each."""
+"""The first page: who leads, every system on one scale, a sample to try, and a strip for each task."""
 
 from __future__ import annotations
 
-import polars as pl
+from collections.abc import Iterator
 
-from hellofresh.results.board.schema import SampleRow
-from hellofresh.tasks import TASKS
-from leaderboard.components.charts import dots, trend
-from leaderboard.components.labels import day, is_frozen, quarter_title, task_order, task_title, track_title, until
+from hellofresh.results.board.schema import Prospect
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE
+from leaderboard.components.charts import trend
+from leaderboard.components.labels import (
+    day,
+    is_frozen,
+    quarter_title,
+    question_of,
+    task_order,
+    task_title,
+    track_title,
+    until,
+)
 from leaderboard.components.markup import LEDE, Html, bundled_notice, el, inner_link, join
-from leaderboard.components.scale import Scale, class_name, figure, scale_of
-from leaderboard.components.standings import all_lines, by_rank, group_of, usual
+from leaderboard.components.parts import Beside, Part
+from leaderboard.components.ranking import Front, field, front_of, maker_colours
+from leaderboard.components.scale import Scale, scale_of
+from leaderboard.components.standings import Line, all_lines, by_rank, group_of, usual
 from leaderboard.data.board import Board, SplitKey
 from leaderboard.views.compare import short_verdict
+from leaderboard.views.guess import guesses, one_guess
 from leaderboard.views.leaderboard import with_ceiling, with_people
-from leaderboard.views.samples import sample_body
 from leaderboard.views.visit import Page, Visit
 
-_SHORT, _LONG = 40, 300
-"""Minimal characters of an example text, and maximal ones."""
+_QUESTION = "Can AI predict what people decide?"
+_LEDE = (
+    "Every quarter we collect decisions that people have just made, and ask models to predict them before anybody "
+    "publishes the answers."
+)
+_MOST_LINES = 6
 
 
 def _compose(visit: Visit) -> None:
-    visit.header("HelloFresh leaderboard", LEDE)
-    if visit.board.splits and all(map(visit.board.is_bundled, visit.board.splits)):
+    board = visit.board
+    visit.header(_QUESTION, _LEDE)
+    tasks = sorted({split.task for split in board.splits}, key=task_order)
+    shown = [_shown_of(board, task) for task in tasks]
+    first = min(shown, key=lambda split: not board.has_scores(split), default=None)
+    if first is not None and board.has_scores(first):
+        hero, invitation = _hero(visit, first), guesses(board, first)
+        drawn = one_guess(visit, first) if invitation else None
+        aside = el("aside", drawn, class_="hf-card") if drawn else None
+        visit.handle(
+            lambda: el("div", el("div", hero), aside, class_="hf-hero"),
+            lambda: Beside([hero], [_title_of_guess(), invitation]) if invitation else hero,
+        )
+    if board.splits and all(map(board.is_bundled, board.splits)):
         said = "All quarters here were written for the project, to try it out. Their scores are for demonstration only."
         visit.show(bundled_notice(True, said))
-    tasks = sorted({split.task for split in visit.board.splits}, key=task_order)
-    visit.show(el("div", *(_card(visit, name) for name in tasks), class_="hf-cards"))
+    visit.show(el("div", *(_strip(visit, split) for split in shown), class_="hf-cards"))
 
 
-def _card(visit: Visit, task: str) -> Html:
-    """One task: question, example, leader, scores of people and chance, quarters so far, and the next deadline."""
-    board, links = visit.board, visit.links
+def _shown_of(board: Board, task: str) -> SplitKey:
+    """The task's newest scored quarter, a real one before the bundled sample's."""
     ours = [one for one in board.splits if one.task == task]
-    split = min(ours, key=lambda one: (board.is_open(one) or not board.has_scores(one), board.is_bundled(one)))
-    lines, scale, known = all_lines(board, split), scale_of(board, split), TASKS.get(task)
-    ranking, guess = links.to("leaderboard", split), links.to("guess", split)
+    return min(ours, key=lambda one: (board.is_open(one) or not board.has_scores(one), board.is_bundled(one)))
+
+
+def _title_of_guess() -> Part:
+    return el("small", "Try it: what did people decide?")
+
+
+def _hero(visit: Visit, split: SplitKey) -> Html:
+    """Who leads, and every system on one scale."""
+    board, links = visit.board, visit.links
+    lines, scale = all_lines(board, split), _whole_scale(board, split)
+    front = front_of(lines, split, scale)
+    ranking = links.to("leaderboard", split)
+    verdict = short_verdict(lines, board, split, scale, links)
+    lead = el("h2", front.title, " ", front.seal, class_="hf-lead") if front else el("p", *verdict, class_="hf-lead")
+    more = el("p", front.said or join(verdict)) if front else None
+    number = next((line.result.n_split for line in lines), 0)
+    caption = el(
+        "p", f"{scale.title} on {number:,} samples of {task_title(split.task)}, {quarter_title(board, split)}; ",
+        "bars are 95% intervals. ", inner_link(ranking, "The whole ranking"), class_="hf-caption",
+    )  # fmt: skip
+    return el("section", el("p", question_of(split.task), class_="hf-question"), lead, more,
+              field(lines, board, split, scale), caption, class_="hf-poster")  # fmt: skip
+
+
+def _whole_scale(board: Board, split: SplitKey) -> Scale:
+    """The scale of a split with people and ceiling."""
+    drawn, _ = with_people(board, split, scale_of(board, split))
+    return with_ceiling(board, split, drawn)[0]
+
+
+def _strip(visit: Visit, split: SplitKey) -> Html:
+    """One task: question, systems on a scale, who leads, makers over the quarters, and the next deadline."""
+    board, links, scale = visit.board, visit.links, _whole_scale(visit.board, split)
+    lines = all_lines(board, split)
+    front = front_of(lines, split, scale)
     verdict = short_verdict(lines, board, split, scale, links)
     return el(
         "section",
-        el("small", track_title(task)),
-        el("h2", inner_link(ranking, task_title(task))),
-        el("p", known.question) if known else None,
-        _example(board, split),
-        el("p", inner_link(guess, "Guess five yourself")) if guess else None,
-        el("p", *verdict, class_="hf-verdict") if verdict else el("p", "No system has been scored yet."),
-        _beside(board, split, scale) if lines else None,
+        el("small", track_title(split.task)),
+        el("h2", inner_link(links.to("leaderboard", split), task_title(split.task))),
+        el("p", question_of(split.task), class_="hf-muted"),
+        field(lines, board, split, scale, small=True),
+        _said(front, verdict),
         _over_time(board, split, scale),
-        _deadline(visit, task, split),
-        el("p", inner_link(ranking, f"Ranking of {quarter_title(board, split)}")),
+        _deadline(visit, split),
         class_="hf-card",
     )
 
 
-def _example(board: Board, split: SplitKey) -> Html | None:
-    """A sample of the newest quarter with public texts and labels: the first of suitable length."""
-    texts = pl.col("texts").list.join(" ").str.len_chars()
-    public = pl.col("published") & pl.col("revealed") & texts.is_between(_SHORT, _LONG)
-    sample = next(iter(board.rows(SampleRow, split, public)), None)
-    if sample is None:
-        return None
-    answer = el("details", el("summary", "The answer"), el("strong", class_name(split.task, sample.label or 0)))
-    return el("div", sample_body(sample), answer if sample.label is not None else None, class_="hf-example")
-
-
-def _beside(board: Board, split: SplitKey, scale: Scale) -> Html:
-    """The leader, one person, the best constant answer and the ceiling as dots on the whole scale."""
-    drawn, people = with_people(board, split, scale)
-    drawn, _ = with_ceiling(board, split, drawn)
-    shown = sorted(
-        usual(all_lines(board, split)), key=lambda line: (group_of(line.result) != "system", by_rank(scale)(line))
-    )
-    found = [("leader", shown[0].result.entry.name, shown[0].result.headline.value)]
-    found += [] if drawn.people is None else [("person", "One person", drawn.people.value)]
-    found += [] if drawn.reference is None else [("chance", scale.constant.capitalize(), drawn.reference)]
-    found += [] if drawn.ceiling is None else [("top", "Ceiling (all voters known)", drawn.ceiling.value)]
-    missing = ["People: not asked yet"] if people is None and scale.classes else []
-    missing += ["Ceiling: not known"] if drawn.ceiling is None and scale.classes else []
-    return join([el("small", f"{scale.title}:"), dots(scale, found, missing)])
+def _said(front: Front | None, verdict: object) -> Html:
+    if front is not None:
+        return el("p", el("strong", front.title), " ", front.seal, class_="hf-verdict")
+    return el("p", "No system has been ranked yet." if verdict else "No system has been scored yet.")
 
 
 def _over_time(board: Board, split: SplitKey, scale: Scale) -> Html | None:
-    """The best score of each revealed quarter as a small line, if there are several."""
-    best = []
-    for one in reversed([other for other in board.splits if other.task == split.task and not is_frozen(other.edition)]):
-        lines = [] if board.is_open(one) or board.is_bundled(one) != board.is_bundled(split) else all_lines(board, one)
-        values = [line.result.headline.value for line in usual(lines) if group_of(line.result) == "system"]
-        best += [(one.edition, min(values, key=scale.order))] if values else []
-    if len(best) < 2:
+    """The best score of each maker in each revealed quarter as lines, if there are several quarters."""
+    quarters = [one for one in reversed(board.splits) if one.task == split.task and not is_frozen(one.edition)]
+    quarters = [one for one in quarters if not board.is_open(one) and board.has_scores(one)]
+    quarters = [one for one in quarters if board.is_bundled(one) == board.is_bundled(split)]
+    if len(quarters) < 2:
         return None
-    (first, low), *_, (last, high) = best
-    line = trend([(k / (len(best) - 1), scale.share(value)) for k, (_, value) in enumerate(best)])
-    said = f"Best {scale.title}: {figure(low, scale.title)} in {first}, {figure(high, scale.title)} in {last}"
-    return el("p", el("span", line, class_="hf-spark", aria_hidden="true"), el("small", said), class_="hf-beside-spark")
+    best: dict[str, list[tuple[float, float]]] = {}
+    for place, one in enumerate(quarters):
+        for line in sorted(_leading(board, one), key=by_rank(scale), reverse=True):
+            maker = line.result.facts.maker or line.result.entry.name
+            points = best.setdefault(maker, [])
+            points[:] = [point for point in points if point[0] < place]
+            points.append((place, scale.share(line.result.headline.value)))
+    colours = maker_colours(board)
+    several = sorted((points for points in best.items() if len(points[1]) > 1), key=lambda item: -item[1][-1][1])
+    drawn = [
+        el("span", trend([(at / (len(quarters) - 1), share) for at, share in points]),
+           class_=f"hf-maker-{colours[maker]}" if maker in colours else "hf-maker-none", title=maker)
+        for maker, points in several[:_MOST_LINES]
+    ]  # fmt: skip
+    if not drawn:
+        return None
+    said = f"Best {scale.title} of each maker, {quarters[0].edition} to {quarters[-1].edition}"
+    return join([el("div", *drawn, class_="hf-trends", aria_hidden="true"), el("small", said)])
 
 
-def _deadline(visit: Visit, task: str, split: SplitKey) -> Html:
+def _leading(board: Board, split: SplitKey) -> list[Line]:
+    return [line for line in usual(all_lines(board, split)) if group_of(line.result) in ("system", "baseline")]
+
+
+def _deadline(visit: Visit, split: SplitKey) -> Html:
     """The open quarter's deadline, and a link to submit."""
     board = visit.board
-    open_now = next((one for one in board.splits if one.task == task and board.is_open(one)), None)
+    open_now = next((one for one in board.splits if one.task == split.task and board.is_open(one)), None)
     days = board.days(open_now) if open_now else None
     way = inner_link(visit.links.to("submit", visit.chosen), "Take part")
     if open_now and days:
-        accepts = f": {open_now.edition} accepts predictions from {day(days.opens)} until "
-        return el("p", way, accepts, until(days.deadline), ".")
+        takes = f": {open_now.edition} takes predictions until "
+        return el("p", way, takes, until(days.deadline), ".", *_forecasts(visit, split.task))
     if is_frozen(split.edition):
-        return el("p", way, ": a frozen data set accepts predictions at any time.")
-    return el("p", "No quarter is open at the moment.")
+        return el("p", way, ": a frozen data set takes predictions at any time.")
+    last = board.days(split._replace(kind=MAIN))
+    after = f" The last quarter's answers were revealed on {day(last.reveals)}." if last else ""
+    return el("p", f"No quarter is open at the moment.{after}", *_forecasts(visit, split.task))
 
 
-PAGE = Page("All tasks", "home", _compose, LEDE, file="index", once=True)
+def _forecasts(visit: Visit, task: str) -> Iterator[Html | str]:
+    """The deadline and the last day of the task's prospective splits that are not resolved."""
+    board = visit.board
+    for split in (one._replace(kind=PROSPECTIVE) for one in board.splits if one.task == task):
+        found, days = board.first(Prospect, split), board.days(split)
+        if found is not None and days is not None and not found.resolved:
+            yield f" Forecasts on {split.edition} are due before "
+            yield until(days.deadline)
+            yield f"; outcomes come by {day(days.reveals)}."
+
+
+PAGE = Page("Home", "home", _compose, LEDE, file="index", once=True)

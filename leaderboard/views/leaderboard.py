@@ -9,9 +9,22 @@ from dataclasses import replace
 from hellofresh.results.board.schema import AnswerShare, Participant
 from hellofresh.results.split.tables import PEOPLE_NAMES, CeilingRow, PeopleRow
 from leaderboard.components.charts import decades, frontier, interval_bar, label_sides
-from leaderboard.components.labels import EVERY, Links, is_frozen, money
-from leaderboard.components.markup import LEDE, Html, el, heading, inner_link, join, named, visible
+from leaderboard.components.labels import EVERY, Links, is_frozen, money, question_of
+from leaderboard.components.markup import (
+    LEDE,
+    Html,
+    bundled_notice,
+    el,
+    heading,
+    inner_link,
+    join,
+    joined,
+    named,
+    tabs,
+    visible,
+)
 from leaderboard.components.open_quarter import open_quarter, plain_participant
+from leaderboard.components.parts import RankingPart
 from leaderboard.components.quarters import (
     every_quarter,
     fixed_data,
@@ -23,6 +36,7 @@ from leaderboard.components.quarters import (
     prospective_hint,
     too_few,
 )
+from leaderboard.components.ranking import Ranking, front_of
 from leaderboard.components.scale import Scale, figure, metric_titles, scale_of
 from leaderboard.components.standings import (
     FEWEST_COSTS,
@@ -57,7 +71,7 @@ from leaderboard.components.tables import (
     table_tools,
 )
 from leaderboard.data.board import Board, MetricValue, SplitKey
-from leaderboard.views.compare import verdict
+from leaderboard.views.compare import how_sure, short_verdict
 from leaderboard.views.pictures import before_and_after, by_period, by_quarter, calibration
 from leaderboard.views.visit import Choices, Page, Visit
 
@@ -77,11 +91,12 @@ _NO_CEILING = {
 
 
 def _compose(visit: Visit) -> None:
-    visit.header("HelloFresh leaderboard", LEDE)
     board, links = visit.board, visit.links
-    split = visit.split()
+    split = visit.chosen
+    visit.header(question_of(split.task))
     days = next_days(board, split.task)
     if split.edition == EVERY:
+        visit.choose()
         fixed = fixed_rows(board, split.task)
         visit.show(days)
         visit.handle(
@@ -93,6 +108,7 @@ def _compose(visit: Visit) -> None:
         return
     hint = prospective_hint(board, split, links)
     if board.is_open(split):
+        visit.choose()
         visit.show(introduction(board, split), hint, open_quarter(board, split, links), days)
         rows, shares = board.rows(Participant, split), board.rows(AnswerShare, split)
         if rows:
@@ -102,15 +118,18 @@ def _compose(visit: Visit) -> None:
     if prompt:
         visit.subject(f"Scores with the prompt {visible(prompt, 40)}", "This table has one prompt only. Back to ")
     lines = all_lines(board, split)
-    if not prompt:
-        who = verdict(lines, board, split, scale_of(board, split), links)
-        follows = None if is_frozen(split.edition) else days
-        none = el(
-            "p", "No system has been scored on this task and quarter yet. Run: ", el("code", "hellofresh release run")
-        )
-        visit.show(introduction(board, split), who, follows, hint, None if lines else none)
-    if lines:
+    if prompt:
         _show_table(visit, split, lines, prompt)
+        return
+    visit.show(introduction(board, split), podium(lines, board, split, scale_of(board, split), links))
+    visit.choose()
+    none = el(
+        "p", "No system has been scored on this task and quarter yet. Run: ", el("code", "hellofresh release run")
+    )
+    visit.show(None if lines else none)
+    if lines:
+        _show_table(visit, split, lines, "")
+    visit.show(bundled_notice(board.is_bundled(split)), None if is_frozen(split.edition) else days, hint)
 
 
 def _show_table(visit: Visit, split: SplitKey, lines: list[Line], prompt: str) -> None:
@@ -120,31 +139,50 @@ def _show_table(visit: Visit, split: SplitKey, lines: list[Line], prompt: str) -
         lines = lines_of(board.with_prompt(split, prompt), {}, board.systems(split))
     drawn, people = with_people(board, split, scale)
     drawn, ceiling = with_ceiling(board, split, drawn)
-    view = View(split, board.is_bundled(split), drawn, any(line.standing for line in lines), visit.links)
+    view = View(split, drawn, visit.links)
     shown = sorted(lines, key=by_rank(scale))
     filters = {title: column.every for title, column in columns_of(scale).items() if column.every}
     compare = None if prompt else visit.links.to("compare", split)
     tools = table_tools(columns_of(scale), hidden_columns(shown, scale), filters, compare)
-    kind = f"hf-ranked {columns_class(scale)}"
-    visit.handle(
-        lambda: join([tools, el("div", standings_table(shown, view), class_=kind)]),
-        lambda: ranked_data(shown, view) if shown else el("p", "No system was asked with this prompt."),
-    )
-    visit.show(people, ceiling)
-    if prompt:
+    whole = el("div", standings_table(shown, view), class_=f"hf-ranked {columns_class(scale)}")
+    if prompt or not shown:
+        said = "No system was asked with this prompt."
+        visit.handle(lambda: join([tools, whole]), lambda: ranked_data(shown, scale) if shown else el("p", said))
         return
-    visit.show(before_and_after(board, split, scale))
+    ranking = Ranking.of(shown, board, split, drawn, visit.links)
+    groups = in_groups(usual(shown))
+    living = not is_frozen(split.edition)
+    times = [by_quarter(board, split, list(groups), scale), by_period(board, split, groups, scale)] if living else []
+    charts = [*times, calibration(board, split, groups)]
+    sure = how_sure(lines, board, split, scale, visit.links)
+    values = ranked_data(ranking.lines, scale)
+    visit.handle(
+        lambda: tabs({"Ranking": ranking.draw(), "Table": join([tools, whole]),
+                      "Charts": joined([cost_section(shown, scale), *charts]), "How sure": sure}),
+        lambda: RankingPart(
+            ranking.draw, replace(values, charts=()),
+            {"Charts": [*values.charts, *filter(None, charts)], "How sure": [sure] if sure else []},
+        ),
+    )  # fmt: skip
+    visit.show(people, ceiling, before_and_after(board, split, scale))
     prompts = [(name, visit.links.to("leaderboard", split, prompt=name)) for name in board.prompts(split)]
     ways = [part for name, way in prompts if way for part in (", ", inner_link(way, visible(name, 40)))][1:]
     visit.show(el("p", "The same with one prompt: ", *ways, ".") if ways else None)
     plain = [plain_row(line, split) for line in shown]
     visit.offer([*plain, *_plain_ceiling(board, split, plain[0])], "leaderboard")
     visit.show(people_beside(board, split, scale, visit.links))
-    visit.handle(lambda: cost_section(shown, scale))
-    groups = in_groups(usual(shown))
-    if not is_frozen(split.edition):
-        visit.show(by_quarter(board, split, list(groups), scale), by_period(board, split, groups, scale))
-    visit.show(calibration(board, split, groups))
+
+
+def podium(lines: Sequence[Line], board: Board, split: SplitKey, scale: Scale, links: Links) -> Html | None:
+    """Who is in front and how surely; None without a system or a baseline."""
+    front, short = front_of(lines, split, scale), short_verdict(lines, board, split, scale, links)
+    if not short:
+        return None
+    if front is None:
+        return el("p", *short, class_="hf-verdict")
+    said = front.said or join(short)
+    kind = "" if front.real is None else " hf-sure" if front.real else " hf-close"
+    return el("section", el("h2", front.title), front.seal, el("p", said), class_=f"hf-podium{kind}")
 
 
 def _copies(board: Board, split: SplitKey) -> Iterable[Choices]:
@@ -304,4 +342,4 @@ def _cells(row: PeopleRow, board: Board, split: SplitKey, scale: Scale, links: L
     return who, score(figure), interval_bar(figure, scale)
 
 
-PAGE = Page("Leaderboard", "leaderboard", _compose, LEDE, _copies, "index")
+PAGE = Page("Ranking", "leaderboard", _compose, LEDE, _copies, "index")

@@ -43,6 +43,14 @@ _PLACE = re.compile(
 )
 
 
+_PROVES = (
+    "An upload proves that its answers were there when they were received, and nothing about how they were made. "
+    "Statuses of notes and histories of edits are public, so anybody can look up the answers of a main split: such "
+    "uploads are marked as hollow, and give way to runs in headlines. The answers of a prospective split exist nowhere "
+    "before its deadline, so uploads to it count like runs of our own."
+)
+
+
 def _compose(visit: Visit) -> None:
     visit.header("Submit", _LEDE)
     visit.handle(lambda: _without_server(visit), UploadForm)
@@ -53,7 +61,8 @@ def _without_server(visit: Visit) -> Html:
     dues = [due for due in reversed(load_dues(visit.board.folder)) if any(due.ids.values())]
     waiting = [due for due in dues if due.calendars and due.revealed < due.ids.keys()]
     frozen = [due for due in dues if not due.edition.is_living]
-    shown: list[Html] = [] if waiting else [el("p", "No quarter accepts predictions at the moment.")]
+    shown: list[Html] = [el("p", _PROVES)]
+    shown += [] if waiting else [el("p", "No quarter accepts predictions at the moment.")]
     for due in waiting:
         # Pages do not depend on the time of rendering: unrevealed quarters are shown as on their first day.
         opens = min(calendar.opens for calendar in due.calendars.values())
@@ -124,10 +133,18 @@ def opening(dues: Sequence[Due], moment: datetime) -> Html:
     """Quarters open for predictions and their deadlines; or the next opening if none is open."""
     taken = [due for due in dues if due.takes(moment)]
     if taken:
-        return join(el("p", el("strong", _name(due)), f" accepts predictions {_until(due)}.") for due in taken)
+        return join(
+            el("p", el("strong", _name(due)), f" accepts predictions {_until(due)}{_resolved(due)}.") for due in taken
+        )
     coming = next_opening(dues, moment)
     then = f"{coming[1]} opens on {_time(coming[0])}. " if coming else ""
     return notice("No quarter accepts predictions at the moment.", f"{then}Until then you can check files here.")
+
+
+def _resolved(due: Due) -> str:
+    """The last day on which a prospective split is resolved, if its calendar states one."""
+    last = max((days.reveals for days in due.calendars.values() if days.reveals > days.deadline), default=None)
+    return f"; outcomes are published by {_time(last)}" if last and due.split is not MAIN else ""
 
 
 def _answers_due(due: Due) -> list[str | Html]:

@@ -63,8 +63,8 @@ class Visit:
     files: dict[str, bytes] = field(default_factory=dict)
     thing: str = ""
 
-    def header(self, title: str, lede: str) -> None:
-        """Show the page's title and its description; the maintainers' own board adds a warning."""
+    def header(self, title: str, lede: str = "") -> None:
+        """Show the page's title and its description, if any; the maintainers' own board adds a warning."""
         if not self.choices:
             self.show(page_header(title, lede))
         if self.board.private:

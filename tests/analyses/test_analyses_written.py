@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import re
 import runpy
@@ -19,13 +18,11 @@ from hellofresh.core import plugins as found_plugins
 from hellofresh.core.clock import now
 from hellofresh.core.files import read_json, sha256_file
 from hellofresh.releases.life.state import reveal
-from hellofresh.results import analyses
 from hellofresh.results.analyses import ANALYSES, get_analyses
-from hellofresh.results.analyses.base import AnalysisResult, analysis, measure
+from hellofresh.results.analyses.base import measure
 from hellofresh.results.analyses.writing import make_analyses
 from hellofresh.results.board.build import build_board
 from hellofresh.results.scoring.scores import _scores_of, score_quarter
-from hellofresh.results.split.panel import Panel
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import _base, get_task
@@ -206,7 +203,7 @@ def test_the_board_has_copies_and_an_index(workspace, quarter) -> None:
     assert [path.name for path in folder.iterdir()] == ["index.json"]
 
 
-# --- A metric and an analysis of another package go through scores and analyses like those of our own.
+# --- A metric of another package goes through scores and analyses like those of our own.
 
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "jaccard_metric.py"
@@ -216,15 +213,9 @@ def jaccard(classes):
     return runpy.run_path(str(EXAMPLE))["jaccard"](classes)
 
 
-@analysis("share-yes", "Share of yes", "How often is the answer yes?", "The share of label 1 among answers.")
-def share_yes(panel: Panel) -> AnalysisResult:
-    rows = [{"system": one.label, "share": float((one.headline.answers == 1).mean())} for one in panel.systems]
-    return AnalysisResult(pl.DataFrame(rows))
-
-
 @pytest.fixture
 def installed(monkeypatch):
-    points = {"hellofresh.metrics": "jaccard", "hellofresh.analyses": "share_yes"}
+    points = {"hellofresh.metrics": "jaccard"}
 
     def entry_points(group, name=None):
         return [EntryPoint(points[group], f"{__name__}:{points[group]}", group)] if group in points else []
@@ -232,11 +223,9 @@ def installed(monkeypatch):
     monkeypatch.setattr(found_plugins, "entry_points", entry_points)
     monkeypatch.setattr(EntryPoint, "load", lambda self: globals()[self.value.split(":")[1]])
     _base._added_metrics.cache_clear()
-    before = dict(vars(analyses))
     yield
     monkeypatch.undo()
     _base._added_metrics.cache_clear()
-    vars(analyses).update(before)  # others hold the very objects of the module as it was
 
 
 @pytest.mark.usefixtures("installed")
@@ -254,12 +243,3 @@ def test_a_strangers_metric_is_scored_with_an_interval_and_measured_in_analyses(
     panel = replace(build.panel([entry], release), task=task)
     found = measure(panel, panel.systems[0].headline, None, task.metric("jaccard"))
     assert found is not None and found.value == pytest.approx(own.value)
-
-
-@pytest.mark.usefixtures("installed")
-def test_a_strangers_analysis_is_one_of_all(build) -> None:
-    found = importlib.reload(analyses)
-    release = build.release(12)
-    panel = build.panel([build.entry(release, "one", prompts=("manual",))], release)
-    assert list(found.ANALYSES)[-1] == "share-yes"
-    assert found.get_analyses("share-yes")[0].run(panel).table.height == 1

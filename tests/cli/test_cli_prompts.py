@@ -12,7 +12,6 @@ from hellofresh.models import Answer, Finish, Request
 from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.regimes import REGIMES, regimes_for
 from hellofresh.tasks import TASKS
-from hellofresh.tasks.outputs import Choice, Ranking, Response
 from tests.fakes import FakeModel, catalogued, fake_spec
 
 GOOD = (
@@ -35,11 +34,10 @@ def writer(monkeypatch) -> FakeModel:
 
 def test_list_names_every_prompt_of_every_task_and_regime(cli) -> None:
     rows = cli.json("prompts")
-    named = {REGIMES[regime].prompts_from for regime in regimes_for(TASKS["x-notes"])}
-    choosing = 5 * (len(named) - 1) + 6  # the agent has five rephrasings, which the pipelines beside it share
-    wordings = {Choice: choosing, Response: 5, Ranking: 1}  # each task of responses has a regime of its own
-    proposals = sum(task.takes(Response) for task in TASKS.values() if task.output is Choice)
-    assert len(rows) == sum(wordings[task.output] for task in TASKS.values()) + proposals
+    sets = {(task, REGIMES[regime].prompts_from) for task in TASKS for regime in regimes_for(TASKS[task])}
+    found = [(row["task"], row["regime"], row["prompt"]) for row in rows]
+    assert sorted(found) == sorted((*one, prompt.id) for one in sets for prompt in load_prompt_set(*one).prompts)
+    assert len(found) > 500
     assert {row["regime"] for row in rows} == {regime.prompts_from for regime in REGIMES.values()}
 
 

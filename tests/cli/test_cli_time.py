@@ -15,11 +15,13 @@ from pathlib import Path
 import pytest
 
 from hellofresh.cli import main
+from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.errors import HelloFreshError
 from hellofresh.core.files import read_json, read_jsonl, write_json
 from hellofresh.core.quarters import Quarter, parse_utc
 from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline import witness
+from hellofresh.releases.life.record import record_opening
 from hellofresh.releases.life.state import reveal
 from hellofresh.results.scoring.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
@@ -313,6 +315,7 @@ def test_a_clock_years_ahead_makes_nothing_public_without_another_witness(
 ) -> None:
     make.release(make.notes(3, 3))
     manifest = make.workspace().release(QUARTER, "x-notes") / "manifest.json"
+    record_opening(make.workspace(), manifest.parent, CalendarRule().of(QUARTER).opens)
     before = manifest.read_bytes()
     (place / "hellofresh.toml").write_text('[evaluate]\nmodels = ["coin"]\n[daily]\nanalyses = false\n')
     for moment, more, waits in (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import importlib
-import json
 import os
 import re
 import shutil
@@ -153,12 +152,6 @@ def installed(folder: Path, program: str, **variables: str) -> str:
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
-
-
-def test_an_installed_package_is_found_by_its_entry_points(tmp_path: Path) -> None:
-    install(tmp_path)
-    shown = installed(tmp_path, "main(['dataset', 'show', '--json'])")
-    assert "rumours" in [row["name"] for row in json.loads(shown)]
 
 
 def write_forecasts(folder: Path) -> None:

@@ -51,20 +51,21 @@ def test_every_page_of_the_copy_is_a_page_of_the_app(board: Workspace) -> None:
 
 def test_every_link_leads_to_a_page_that_shows_what_it_names(board: Workspace) -> None:
     said = "".join(shown(app(path, **QUARTER)) for path in ("leaderboard", "compare", "samples"))
-    links = {link.replace("&amp;", "&") for link in re.findall(r'href="\./\?([^"]*)"', said)}
+    links = {link.replace("&amp;", "&") for link in re.findall(r'href="\./([^"]*\?[^"]*)"', said)}
     assert len(links) > 3
     keys = {(path, split.task) for path, split, _ in page_keys(load_board(board.board))}
     for link in links:
-        query = dict(parse_qsl(link, strict_parsing=True))
-        assert (query["page"], query["task"]) in keys
-    (system,) = {link for link in links if "page=system" in link and "good" in link}
-    assert "<h1><bdi>good</bdi></h1>" in shown(app(**dict(parse_qsl(system))))
+        path, _, query = link.partition("?")
+        assert (path, dict(parse_qsl(query, strict_parsing=True))["task"]) in keys
+    system = next(link for link in sorted(links) if link.startswith("system?"))
+    visited = shown(app("system", **dict(parse_qsl(system.partition("?")[2]))))
+    assert re.search("<h1><bdi>(good|fair|poor|coin|always-yes)</bdi></h1>", visited)
 
 
 def test_the_leaderboard_has_typed_and_pinned_columns() -> None:
     test = app()
     found = rows(test)
-    assert "HelloFresh leaderboard" in text(shown(test))
+    assert "Would readers of different views rate this Community Note as helpful?" in text(shown(test))
     assert found["System"].to_list()[:2] == ["best", "second-best"]
     assert found.schema["F1"].is_float() and found["F1"][0] == pytest.approx(0.9)
     settings = test.dataframe[0].proto.columns
@@ -77,7 +78,7 @@ def test_the_leaderboard_has_typed_and_pinned_columns() -> None:
 @pytest.mark.parametrize(
     ("label", "value", "address", "systems"),
     [
-        ("Provenance", "all", {"provenance": "all"}, 16),
+        ("Provenance", "uploaded", {"provenance": "uploaded"}, 10),
         ("Regime", "web-search", {"regime": "web-search"}, 1),
         ("Kind", "Baselines", {"kind": "Baselines"}, 1),
         ("Find a system or team", "BEST", {"find": "BEST"}, 2),
@@ -88,7 +89,7 @@ def test_choices_narrow_the_table_and_stand_in_the_address(
     label: str, value: str, address: dict[str, str], systems: int
 ) -> None:
     test = app()
-    assert rows(test).height == 6  # what was only uploaded is shown when it is asked for
+    assert rows(test).height == 16
     box(test, label).set_value(value)  # type: ignore[attr-defined]
     test.run()
     assert (rows(test).height, dict(test.query_params)) == (systems, address)
@@ -136,7 +137,7 @@ def test_a_sample_is_opened_with_what_each_system_said() -> None:
 
 
 def test_words_are_the_same_everywhere_and_files_stand_below_their_title() -> None:
-    test = app(provenance="all")
+    test = app()
     assert {*rows(test)["Provenance"]} == {"run here", "uploaded"}
     assert {"run here", "uploaded"} < {*box(test, "Provenance").options}  # type: ignore[attr-defined]
     opened = app("samples", **QUARTER, sample=rows(app("samples", **QUARTER))["Sample"][0])
@@ -148,7 +149,7 @@ def test_words_are_the_same_everywhere_and_files_stand_below_their_title() -> No
 
 
 def test_hostile_names_stay_texts_and_are_no_formulas(hostile: Sequence[str]) -> None:
-    test = app(provenance="all")
+    test = app()
     names = rows(test)["System"].to_list()
     assert any("<script>" in name for name in names) and not any(
         "\u202e" in name or "\u0301" * 4 in name for name in names
@@ -170,7 +171,7 @@ def test_a_board_that_is_missing_or_damaged_is_said_and_one_that_changes_is_show
     monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path))
     assert "There is no board yet" in text(shown(app()))
     shutil.copytree(board.board, tmp_path / "board")
-    assert "HelloFresh leaderboard" in text(shown(app()))
+    assert "Community Note as helpful?" in text(shown(app()))
     (tmp_path / "board" / "scores.parquet").write_bytes(b"broken")
     (tmp_path / "board" / "manifest.json").write_text((tmp_path / "board" / "manifest.json").read_text() + "\n")
     assert "The board cannot be read" in text(shown(app()))
@@ -193,9 +194,9 @@ def test_on_this_machine_the_app_answers_to_its_own_name_only(
 ) -> None:
     options = {"server.address": address, "server.allowedHosts": allowed}
     monkeypatch.setattr("leaderboard.live.st.get_option", options.get)
-    monkeypatch.setattr("leaderboard.live.st.context", SimpleNamespace(headers={"Host": host}))
+    monkeypatch.setattr("leaderboard.live.st.context", SimpleNamespace(headers={"Host": host}, url=""))
     said = text(shown(app()))
-    assert ("HelloFresh leaderboard" in said, "this machine only" in said) == (whole, not whole)
+    assert ("Community Note as helpful?" in said, "this machine only" in said) == (whole, not whole)
 
 
 def test_a_private_board_is_shown_on_this_machine_only(
@@ -216,4 +217,4 @@ def test_the_address_without_a_page_opens_all_tasks_with_the_days_until_the_dead
     assert "Community Notes on X" in text(shown(app("../../etc")))
     said = text(shown(app("")))
     assert "Community Notes on X" in said and "Edits of Wikipedia paragraphs" in said
-    assert "2026Q4 accepts predictions from 22 January 2027 until 15 April 2027 (in 9 days)." in said
+    assert "Take part : 2026Q4 takes predictions until 15 April 2027 (in 9 days)." in said

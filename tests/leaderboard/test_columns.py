@@ -32,7 +32,7 @@ def line(low: float | None = 0.31, high: float | None = 0.72) -> Line:
 
 
 def table(*lines: Line, scale: Scale = SCALE) -> str:
-    return str(standings_table(lines, View(SPLIT, bundled=False, scale=scale, ties=False, links=Links({}, "i"))))
+    return str(standings_table(lines, View(SPLIT, scale, Links({}, "i"))))
 
 
 @pytest.fixture

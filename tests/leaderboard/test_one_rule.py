@@ -50,7 +50,7 @@ def test_page_analysis_and_verification_agree(workspace: Workspace) -> None:
     assert len(standings) > 1
     lines = lines_of(board.headlines(SPLIT), standings, {})
     nowhere = Links({}, "index.html")
-    page = str(standings_table(lines, View(SPLIT, bundled=False, scale=Scale(), ties=True, links=nowhere)))
+    page = str(standings_table(lines, View(SPLIT, Scale(), nowhere)))
     panel = build_panel(workspace, QUARTER, get_task(TASK), workspace.root.parent / "submissions")
     table = ranking.run(panel).table
     folder = workspace.release(QUARTER, TASK)

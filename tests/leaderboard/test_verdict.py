@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hellofresh.results.board.schema import TABLES
+from hellofresh.results.board.schema import TABLES, SystemFacts
 from hellofresh.results.standings import Pair, Standing
 from leaderboard.components.labels import Links
 from leaderboard.components.scale import plain_scale
-from leaderboard.components.standings import Line
+from leaderboard.components.standings import Line, usual
 from leaderboard.data.board import Board, BoardEntry, MetricValue, ScoreCell, SplitKey
-from leaderboard.views.compare import Lead, lead_of, verdict
+from leaderboard.views.compare import Lead, how_sure, lead_of
 
 NOWHERE = Links({}, "index.html")
 """Links of a site without any page."""
@@ -44,7 +44,7 @@ def pair(one: str, two: str, difference: float, p_value: float) -> Pair:
 def said(lines: list[Line], pairs: list[Pair]) -> str | None:
     keys = {"edition": SPLIT.edition, "task": SPLIT.task, "split": SPLIT.kind}
     table = pl.DataFrame([keys | asdict(one) for one in pairs], schema=TABLES["pairs"].schema)
-    html = verdict(lines, Board(_tables={"pairs": table}), SPLIT, plain_scale(SPLIT.task), NOWHERE)
+    html = how_sure(lines, Board(_tables={"pairs": table}), SPLIT, plain_scale(SPLIT.task), NOWHERE)
     return (
         None if html is None else " ".join(re.sub(r"<[^>]*>", "", re.sub("</(li|p|summary)>", " ", str(html))).split())
     )
@@ -103,7 +103,7 @@ def test_the_sentences_say_what_the_standings_say_for_every_shape(data: st.DataO
 def test_a_leader_that_is_significantly_worse_than_a_baseline_is_said_to_be_so() -> None:
     lines = [line("my-model", 0.483, "submission", 1, 1), line("always-yes", 0.667, "baseline", 0, 0)]
     assert said(lines, [pair("always-yes", "my-model", 0.184, 0.016)]) == (
-        "my-model ranks first. The baseline always-yes is significantly better. How sure is this? "
+        "my-model ranks first. The baseline always-yes is significantly better. "
         "my-model has the highest F1, 0.483 (0.38 to 0.58). It is significantly worse than the baseline always-yes "
         "(\N{MINUS SIGN}0.184, 95% interval \N{MINUS SIGN}0.194 to \N{MINUS SIGN}0.174, p = 0.016, adjusted for all "
         "pairs). It is below always-yes: one answer for every sample gives a higher F1. Compare the two. "
@@ -119,9 +119,20 @@ def test_what_the_table_hides_at_first_is_counted_and_not_named() -> None:
     first, second, third = (line(name, 0.6, "submission", k, k) for k, name in enumerate(("one", "two", "three"), 1))
     text = str(said([uploaded(first), second, third], []))
     assert text.startswith("two leads; its lead over the next is untested. 1 uploaded system ranks above it. ")
-    assert "one" not in text.partition("How sure")[0] and "one has" not in text
+    assert "one" not in text.partition("above it.")[0].replace("one ranks", "") and "one has" not in text
     for lines in ([first, uploaded(second), third], [uploaded(first), uploaded(second)]):
         assert "uploaded" not in str(said(lines, [])) and str(said(lines, [])).startswith("one leads")
+
+
+def test_an_upload_leads_a_prospective_split_and_gives_way_to_a_run_on_a_main_one() -> None:
+    def uploaded(one: Line, *, hollow: bool) -> Line:
+        facts = SystemFacts(one.result.entry.system, "", "", hollow, "", 9, None, None, None, None, "")
+        entry = one.result.entry._replace(provenance="uploaded")
+        return replace(one, result=replace(one.result, entry=entry), facts=facts)
+
+    first, second = (line(name, 0.6, "submission", k, k) for k, name in enumerate(("one", "two"), 1))
+    assert usual([uploaded(first, hollow=False), second]) == [uploaded(first, hollow=False), second]
+    assert usual([uploaded(first, hollow=True), second]) == [second]
 
 
 LEADS = {
@@ -136,6 +147,6 @@ LEADS = {
 @pytest.mark.parametrize(("difference", "p_value"), LEADS)
 def test_the_verdict_is_one_short_sentence_without_brackets(difference: float, p_value: float) -> None:
     lines = [line("one", 0.6, "submission", 1, 1), line("two", 0.6, "submission", 2, 1)]
-    short, _, more = str(said(lines, [pair("one", "two", difference, p_value)])).partition(" How sure is this? ")
+    short, _, more = str(said(lines, [pair("one", "two", difference, p_value)])).partition(" one has the highest F1")
     assert short == LEADS[difference, p_value]
-    assert "one has the highest F1" in more and len(short) < 100
+    assert more and len(short) < 100

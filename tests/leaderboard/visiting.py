@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
 
 from leaderboard.data.board import load_board
 from leaderboard.export.copy import Site, drawn_page
@@ -42,8 +43,10 @@ def opened(path: str, **query: str) -> Visit:
 def app(path: str = "leaderboard", **query: str) -> AppTest:
     """The app after its first run at the address of a page."""
     test = AppTest.from_file(Path(__file__).parents[2] / "leaderboard/app.py", default_timeout=300)
-    for name, value in ({"page": path} if path else {}).items() | query.items():
+    for name, value in query.items():
         test.query_params[name] = value
+    if path:
+        test._page_hash = calc_hash(path)  # which st.navigation gives the page; the test's own way knows files only
     test.run()
     assert not test.exception
     return test

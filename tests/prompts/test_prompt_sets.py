@@ -319,7 +319,7 @@ def test_a_set_that_is_written_reads_back_as_the_same(frame, instruction, steps,
 
 @pytest.mark.parametrize("regime", regimes_for(TASKS["x-notes"]))
 def test_every_set_of_the_project_survives_being_written(regime: str) -> None:
-    for task in (name for name in TASKS if TASKS[name].classes):
+    for task in (name for name, one in TASKS.items() if one.classes and regime in regimes_for(one)):
         whole = load_prompt_set(task, REGIMES[regime].prompts_from)
         text = prompt_set_toml(whole, about="x")
         assert parse_prompt_set(text.encode(), task, whole.regime, "") == whole, task

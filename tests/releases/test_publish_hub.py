@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import shutil
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,8 +18,8 @@ from hellofresh.cli import main
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.life.manifest import BUNDLED
 from hellofresh.releases.life.state import reveal
-from hellofresh.releases.publish import Hub, publish_to_folder, publish_to_hub
-from tests.fakes import fails_with
+from hellofresh.releases.publish import Hub, ask_hub, publish_to_folder, publish_to_hub, restore_from
+from tests.fakes import contents, fails_with
 
 TOKEN = "hf_secretsecretsecret"
 NAME = "somebody/hellofresh"
@@ -131,9 +132,8 @@ class Handler(BaseHTTPRequestHandler):
         path = self.path.split("?")[0]
         token = self.headers.get("Authorization")
         hub.asked.append((self.command, path, token is not None))
-        step = next(
-            name for name in ("revision", "preupload", "commit", "batch", "storage", "verify", "api") if name in path
-        )
+        names = ("resolve", "revision", "preupload", "commit", "batch", "storage", "verify", "api")
+        step = next(name for name in names if name in path)
         fault = hub.faults.get(step)
         if fault is not None:
             self._cut() if fault == 0 else self._reply(fault, {"error": f"<b>{TOKEN}</b>"})
@@ -142,7 +142,7 @@ class Handler(BaseHTTPRequestHandler):
         else:
             getattr(self, f"_{step}")(hub, body, path)
 
-    do_GET = do_POST = do_PUT = _any
+    do_GET = do_POST = do_PUT = do_HEAD = _any
 
     def _revision(self, hub: Repository, body: bytes, path: str) -> None:
         self._reply(200, hub.revision())
@@ -190,6 +190,18 @@ class Handler(BaseHTTPRequestHandler):
         answer = hub.commit([json.loads(line) for line in body.splitlines()])
         answer[1]["commitUrl"] = f"{self.server.address}/datasets/{NAME}/commit/{hub.revisions[-1][0]}"
         self._cut() if hub.cut_after else self._reply(*answer)
+
+    def _resolve(self, hub: Repository, body: bytes, path: str) -> None:
+        """A file of a revision, as the hub redirects nobody for small ones."""
+        revision, name = path.split("/resolve/")[1].split("/", 1)
+        content = dict(hub.revisions)[revision][name]
+        self.send_response(200)
+        headers = {"ETag": f'"{git_id(content)}"', "X-Repo-Commit": revision, "Content-Length": str(len(content))}
+        for header, value in headers.items():
+            self.send_header(header, value)
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(content)
 
     def _api(self, hub: Repository, body: bytes, path: str) -> None:
         """The check of the card."""
@@ -380,3 +392,24 @@ def test_the_command_publishes_to_hub_and_folder(released, site, tmp_path, monke
         assert main(["release", "publish", "--to", to, "--quarter", "2023Q2", "--json"]) == 0
         result = json.loads(capsys.readouterr().out)
         assert (result["target"], result["quarters"], result["skipped"]) == (target, [str(Quarter(2023, 2))], False)
+
+
+def test_another_draw_is_refused_and_a_restored_workspace_takes_over_what_the_hub_holds(
+    make, released, hub, site, quarter, notes_task, days, monkeypatch
+) -> None:
+    publish_to_hub(released, hub, days.opens)
+    honest, files = contents(released.release(quarter, "x-notes")), dict(site.repository.files)
+    ask_hub(released, hub)
+    shutil.rmtree(released.root)
+    make.release(make.notes(5, 5))
+    said = refused("other-publication", released, hub, days.opens)
+    assert f"hellofresh quarter restore --from hub:{NAME}" in said and "commitments.jsonl" in said
+    with fails_with("other-publication"):
+        ask_hub(released, hub)
+    assert site.repository.files == files
+    monkeypatch.setenv("HF_TOKEN", TOKEN)
+    monkeypatch.setenv("HF_ENDPOINT", site.address)
+    (found,) = restore_from(released, f"hub:{NAME}", days.opens)
+    assert found.labels == 18 and contents(released.release(quarter, "x-notes")) == honest
+    ask_hub(released, hub)
+    assert publish_to_hub(released, hub, days.opens).skipped

@@ -13,11 +13,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hellofresh.core.errors import ReleaseError
+from hellofresh.core.files import write_bytes
 from hellofresh.releases.candidates import write_candidates
+from hellofresh.releases.collection import collect_quarter
 from hellofresh.releases.draw.escrow import Escrow
 from hellofresh.releases.draw.release import build_release, select
 from hellofresh.releases.life.load import load_release
-from hellofresh.releases.life.manifest import BUNDLED
+from hellofresh.releases.life.manifest import BUNDLED, read_manifest
 from tests.fakes import fails_with, refused
 
 
@@ -156,3 +158,18 @@ def test_a_damaged_key_is_refused_and_left_as_it_is(make, content: bytes) -> Non
     workspace.escrow_key.write_bytes(content)
     refused("bad-escrow-key", Escrow.of_workspace, workspace)
     assert workspace.escrow_key.read_bytes() == content
+
+
+def test_a_main_split_has_as_many_samples_of_a_post_as_asked_whatever_their_labels(make, quarter, notes_task) -> None:
+    candidates = make.notes(4, 4)  # two notes a post
+    drawn = {}
+    for most in (1, 2, None):
+        workspace = make.workspace(str(most))
+        write_bytes(workspace.escrow_key, b"1" * 64, mode=0o600)
+        collect_quarter(workspace, make.job(candidates), progress=lambda _: None)
+        build_release(workspace, quarter, notes_task, seed="s", cap=250, per_group=most, moment=quarter.start)
+        samples = load_release(workspace, quarter, notes_task).samples
+        drawn[most] = Counter(sample.group for sample in samples)
+        funnel = read_manifest(workspace.release(quarter, "x-notes")).collection.funnel
+        assert funnel.ledger().left_out == ({"same-group": 12} if most == 1 else {})
+    assert max(drawn[1].values()) == 1 and max(drawn[2].values()) == 2 and drawn[2] == drawn[None]

@@ -87,8 +87,20 @@ NOT_CHECKED = {
     "publication.json": {"what hellofresh": ("code",)},
     "corrections.parquet": {"which rater gave a rating": ("judge",)},
     "rubric.toml": {"wording and conditions of the rubric": ("text",)},
-    "documents.parquet": {"tables of corpora": ("id", "title", "text", "date", "source", "row", "column")},
-    "data/corpus-": {"tables of corpora": ("",)},
+    "documents.parquet": {
+        "tables and manifests of corpora": ("id", "title", "text", "date", "source", "row", "column")
+    },
+    "corpus.json": {
+        "tables and manifests of corpora": (
+            "queries",
+            "judgements",
+            "ledgers",
+            "undated",
+            "parameters",
+            "source",
+            "files",
+        )
+    },
 }
 """By the end of a file's name: what the last line says, and the fields that it is about."""
 

@@ -582,10 +582,20 @@ def test_an_entry_that_is_not_what_was_handed_in_is_named(
     content.places, content.judged = {"a": 0, "b": 1, "c": 2}, np.array([True, True, False])
     content.answers[row["origin"], "single"] = np.array([1, -1, 0], np.int8)
     content.responses = {(row["origin"], key): sha256_text(text) for key, text in (("a", "A."), ("b", ""))}
-    content.entries[row["origin"]] = EntryName("s", "t", "uploaded", "r")
+    content.entries[row["origin"]], content.rated = EntryName("s", "t", "uploaded", "r"), {"t/s"}
     check = ScoreCheck(content, _first={row["origin"]: row})
     assert named(list(check.handed_in_faults({"t/s": handover})), faults)
     assert check.unchecked == ({"texts that were handed in, which are withheld"} if texts == "withheld" else set())
+
+
+@pytest.mark.parametrize(("rated", "said"), [("t/s", False), (sha256_text("A."), False), ("other", True)])
+def test_responses_that_nobody_rated_are_not_checked_and_not_missing(rated: str, said: bool) -> None:
+    content = Content(Manifest({"texts": "included", "edition": "2023Q2"}, ""), ())
+    content.rated = {rated}
+    given = Handover(**{**{name: getattr(GIVEN, name) for name in GIVEN.__slots__}, **TEXTS})
+    check = ScoreCheck(content)
+    assert (list(check.handed_in_faults({"t/s": given})) == []) is said
+    assert check.unrated == ({"t/s, whose responses nobody rated"} if said else set())
 
 
 FIGURES = {**dict.fromkeys(("value", "bootstrap_low", "low"), 0.5), "high": 0.8, "bootstrap_high": 0.9, "n": 5}

@@ -24,9 +24,8 @@ from hellofresh.releases.life.takedown import take_down
 from hellofresh.results.analyses import get_analyses
 from hellofresh.results.analyses.writing import make_analyses
 from hellofresh.results.board.build import build_board
-from hellofresh.results.ceiling import publish_ceiling
 from hellofresh.results.scoring.people import people_beside_run
-from hellofresh.results.scoring.reveal import publish_results
+from hellofresh.results.scoring.reveal import publish_ceiling, publish_results
 from hellofresh.results.scoring.scores import beside_others, score_quarter, score_submission
 from hellofresh.results.split.arrays import build_panel
 from hellofresh.runs.evaluate import evaluate

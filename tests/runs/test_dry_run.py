@@ -6,7 +6,7 @@ import asyncio
 import math
 import random
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import pytest
@@ -169,3 +169,23 @@ def test_what_answers_took_tells_what_the_next_ones_will_take(tmp_path, make) ->
     assert ahead.known == 40
     assert spent is not None and role.cost_usd is not None
     assert role.cost_usd == pytest.approx(spent * (len(notes) - 8) / len(notes), rel=0.02)
+
+
+def test_a_preview_shows_the_facts_that_a_run_would_show(make) -> None:
+    sample = make.notes(1, 0)[0].sample
+    equipment = replace(prompted(TASK, Showing()), facts={sample.id: {"voters": 7}})
+    (step,) = asyncio.run(preview(equipment, sample))
+    assert isinstance(step, PlannedQuestion) and step.messages[0].text == "voters: 7"
+
+
+@dataclass(frozen=True, slots=True)
+class Showing(BaseRegime):
+    """Shows facts of the sample's label."""
+
+    needs: ClassVar = frozenset({Need.FACTS})
+    prompts_from: ClassVar = "zero-shot"
+
+    async def solve(self, case: Case) -> Outcome:
+        shown = Message("user", (f"voters: {case.facts.get('voters')}",))
+        await case.ask("classify", "", Request((shown,), 5, sample=case.sample))
+        return Outcome([Choice(prompt=prompt.id) for prompt in case.prompts])

@@ -12,7 +12,7 @@ from typing import ClassVar
 import pytest
 
 from hellofresh.core.clock import now
-from hellofresh.core.errors import UnknownNameError
+from hellofresh.core.errors import HelloFreshError, UnknownNameError
 from hellofresh.core.files import read_json, read_jsonl
 from hellofresh.core.quarters import Quarter
 from hellofresh.models import Answer, Finish, Limits, ModelSpec, Request
@@ -21,6 +21,7 @@ from hellofresh.releases.life.state import reveal
 from hellofresh.runs import equipment
 from hellofresh.runs.evaluate import evaluate, resumed
 from hellofresh.runs.evaluation import Evaluation, WebAccess
+from hellofresh.runs.prepare import PreparedRun
 from hellofresh.runs.record import read_outputs, read_record
 from hellofresh.runs.regimes import REGIMES, BaseRegime, Case, Need, Outcome
 from hellofresh.runs.runner import Tally
@@ -241,3 +242,16 @@ def test_facts_come_only_to_whom_needs_them_and_only_once_labels_are_public(make
     assert len(SEEN) == len(labels)
     assert [bool(facts) for facts in SEEN] == [known] * len(SEEN)
     assert not known or sorted(map(repr, SEEN)) == sorted(repr(label.facts) for label in labels.values())
+
+
+@pytest.mark.parametrize(("left", "code"), [(3, "fewer-samples"), (0, "no-samples")])
+def test_a_finished_run_never_loses_samples(make, monkeypatch, left: int, code: str) -> None:
+    make.release(make.notes(3, 3))
+    asked = Evaluation(Quarter(2023, 2), get_task("x-notes"), "scripted")
+    done = evaluate(make.workspace(), asked, lambda _: None)
+    before = (done.folder / "predictions.jsonl").read_bytes()
+    whole = PreparedRun.samples.fget
+    monkeypatch.setattr(PreparedRun, "samples", property(lambda self: whole(self)[:left]))
+    with pytest.raises(HelloFreshError) as error:
+        evaluate(make.workspace(), asked, lambda _: None)
+    assert error.value.code == code and (done.folder / "predictions.jsonl").read_bytes() == before

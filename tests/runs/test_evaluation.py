@@ -16,8 +16,9 @@ from hellofresh.cli.evaluate import evaluation_of
 from hellofresh.core.errors import UnknownNameError
 from hellofresh.core.quarters import Quarter
 from hellofresh.evidence.web.excluded import ExcludedSources
+from hellofresh.runs import evaluation as options
 from hellofresh.runs.equipment import web_access
-from hellofresh.runs.evaluation import OPTIONS, STORED, Evaluation, given_values
+from hellofresh.runs.evaluation import OPTIONS, STORED, Evaluation, Option, Part, given_values
 from hellofresh.runs.plan import read_evaluation, stored_form
 from hellofresh.tasks import get_task
 
@@ -60,6 +61,14 @@ def test_the_command_line_and_python_say_the_same() -> None:
         "allowed": ["fact-checkers"], "provider": "brave",
     }  # fmt: skip
     assert read_evaluation(given_values(given) | {"edition": "2026Q2", "task": "x-notes"}) == EVERYTHING
+
+
+def test_an_option_enters_the_identity_unless_it_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert Option("any").part is Part.IDENTITY
+    assert (BASE.further, EVERYTHING.further) == ({}, {})  # so that every earlier run keeps its identity
+    monkeypatch.setattr(options, "_FURTHER", frozenset({"hidden_tokens", "roles", "prompt_set"}))
+    assert BASE.further == {}
+    assert EVERYTHING.further == {"hidden_tokens": 9, "roles": {"summariser": "half"}, "prompt_set": "/own/set.toml"}
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ from hellofresh.stats.metrics import (
 from tests.values import Cases, refused
 
 case = Cases(Path(__file__).with_suffix(".json"))
-F1, PRECISION, RECALL, RIGHT = two_class_metrics()
+F1, PRECISION, RECALL, RIGHT, *_ = two_class_metrics()
 THREE = class_metrics(("a", "b", "c"))
 RATING, ERRORS, SHARE = (
     mean("rating", (1.0, 10.0)),
@@ -112,7 +112,8 @@ def class_counts() -> object:
 @case
 def metrics_of_classes() -> object:
     found = []
-    for metrics, c in ((two_class_metrics(), 2), (THREE, 3), (class_metrics("ab"), 2), ([macro_f1(4), matthews(4)], 4)):
+    two = [F1, PRECISION, RECALL, RIGHT]
+    for metrics, c in ((two, 2), (THREE, 3), (class_metrics("ab"), 2), ([macro_f1(4), matthews(4)], 4)):
         for metric in metrics:
             rows = tables(metric, c, 23, c)[0]
             sums = np.stack([rows.sum(axis=0), *rows[:4], 0 * rows[0]])

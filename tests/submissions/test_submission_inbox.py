@@ -18,6 +18,7 @@ from hellofresh.submissions.check import Due, Submission, inspect_submission
 from hellofresh.submissions.inbox import Inbox
 from hellofresh.submissions.receipts import read_receipt
 from hellofresh.tasks.samples import PROSPECTIVE
+from leaderboard.data.uploads import visitor_of
 from tests.fakes import contents, refused
 
 CODE = "hellofresh"
@@ -204,3 +205,14 @@ def test_what_never_ends_or_is_too_large_in_an_arrival_is_named_and_not_read(
             file.truncate(10**10)
     found, faults = inbox.arrivals()
     assert found == [] and str(arrival.folder) in faults[0].where
+
+
+@pytest.mark.parametrize(("address", "named", "visitor"), [
+    (None, "1.2.3.4", "1.2.3.4"), ("5.6.7.8", "1.2.3.4", "5.6.7.8"), ("10.0.0.2", "1.2.3.4", "1.2.3.4"),
+    ("10.0.0.2", None, "10.0.0.2"), (None, None, ""),
+])  # fmt: skip
+def test_a_proxy_elsewhere_names_the_visitor_only_if_it_is_trusted(
+    monkeypatch: pytest.MonkeyPatch, address: str | None, named: str | None, visitor: str
+) -> None:
+    monkeypatch.setenv("HELLOFRESH_PROXIES", "10.0.0.2 10.0.0.3")
+    assert visitor_of(address, named) == visitor

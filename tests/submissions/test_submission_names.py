@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import unicodedata
+from datetime import date
 
 import pytest
 import regex
@@ -69,7 +70,25 @@ def test_what_cannot_be_seen_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "vendor"),
-    [("OpenAI", "openai"), ("Team ΟpenАΙ", "openai"), ("Google fans", "google"), ("Metabolics", ""), ("Acme", "")],
+    [
+        ("OpenAI", "openai"),
+        ("Team ΟpenАΙ", "openai"),
+        ("Google fans", "google"),
+        ("Metabolics", ""),
+        ("Acme", ""),
+        ("OpenAI\N{TRADE MARK SIGN}", "openai"),
+        ("Google\N{REGISTERED SIGN} 2", "google"),
+        ("ChatGPT", "chatgpt"),
+        ("GPT-6", "gpt"),
+        ("gpt6 mini", "gpt"),
+        ("Grok 5", "grok"),
+        ("Gemma", "gemma"),
+        ("Kimi", "kimi"),
+        ("Phi", "phi"),
+        ("\N{GREEK CAPITAL LETTER MU}istral", "mistral"),
+        ("Grokking", ""),
+        ("Philipp", ""),
+    ],
 )
 def test_a_makers_name_is_found_among_the_words(name: str, vendor: str) -> None:
     assert vendor_in(name) == vendor
@@ -120,3 +139,19 @@ def test_a_system_toml_with_a_name_that_shows_nothing_is_refused_in_every_field(
     for text in (char, f"Red team{char}", f"Red{char}team"):
         with pytest.raises(ValidationError, match=r"shows nothing|zero-width|NFC"):
             SystemInfo.model_validate({**good, field: [text] if field == "models" else text})
+
+
+@pytest.mark.parametrize(("url", "fault"), [
+    ("https://ok.example/x?y=1#z", ""), ("https://user:pw@ok.example", "every reader takes alike"),
+    ("http://localhost:8000", "public internet"), ("http://127.0.0.1/", "public internet"),
+    ("http://[::1]/", "public internet"), ("http://10.1.2.3", "public internet"), ("http://0x7f.1", "takes alike"),
+    ("https://a\u202eb.example", "bidi"),
+])  # fmt: skip
+def test_the_address_of_a_system_leads_to_the_public_internet_and_hides_nothing(url: str, fault: str) -> None:
+    said = {"name": "a", "team": "b", "contact": "c@d.example", "regime": "other", "models": ["m"], "url": url}
+    try:
+        SystemInfo.model_validate({**said, "knowledge_cutoff": "unknown"}, context={"today": date(2026, 1, 1)})
+        found = ""
+    except ValidationError as error:
+        found = str(error)
+    assert (fault in found) if fault else not found

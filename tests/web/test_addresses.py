@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hellofresh.core.errors import ConfigError
 from hellofresh.core.net.addresses import AddressError, PageAddress, is_public, links_in
 from hellofresh.evidence.web import PageStatus
 from tests.web import conftest as net
@@ -173,3 +174,12 @@ def test_spellings_of_one_address_are_one() -> None:
 def test_links_of_a_text_keep_their_own_brackets_and_no_punctuation_around_them() -> None:
     said = "(https://en.example/wiki/Mill_(river)), https://a.example/x?y=1. [https://b.example/z] https://b.example/z!"
     assert links_in(said) == ("https://en.example/wiki/Mill_(river)", "https://a.example/x?y=1", "https://b.example/z")
+
+
+def test_networks_that_a_setting_names_are_not_public_from_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert is_public("2606:4700:64::1")
+    monkeypatch.setenv("HELLOFRESH_CLOSED_NETWORKS", "2606:4700:64::/96 93.184.216.0/24")
+    assert not is_public("2606:4700:64::1") and not is_public("93.184.216.34") and is_public("8.8.8.8")
+    monkeypatch.setenv("HELLOFRESH_CLOSED_NETWORKS", "elsewhere")
+    with pytest.raises(ConfigError, match="not a network"):
+        is_public("8.8.8.8")

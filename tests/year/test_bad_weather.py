@@ -11,10 +11,15 @@ from pathlib import Path
 import pytest
 
 from hellofresh.cli import main
+from hellofresh.cli._output import CommandOutput
+from hellofresh.cli._show import ConsoleShow
+from hellofresh.config import Settings
 from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.files import write_bytes
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
+from hellofresh.pipeline.daily import Day, StepState
+from hellofresh.pipeline.steps import Steps
 from hellofresh.releases.draw.prospective import build_prospective
 from hellofresh.releases.draw.release import Built, build_release
 from hellofresh.releases.life.load import load_labels, load_release
@@ -24,6 +29,7 @@ from hellofresh.releases.life.takedown import take_down
 from hellofresh.releases.publish import publish_to_folder, restore_from
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import PROSPECTIVE, Candidate
+from leaderboard.export.folder import CopyListing
 from tests.conftest import Maker
 from tests.fakes import collect, contents, refused
 from tests.releases.test_exposure import noted_post
@@ -233,3 +239,16 @@ def test_a_key_is_never_made_anew_where_releases_exist(year: Year) -> None:
     said = refused("no-escrow-key", build_release, year.workspace, NEXT, NOTES, seed="seed", cap=9)
     assert "hellofresh quarter restore --new-key" in said
     assert reveal(year.workspace, FIRST, NOTES, DAYS.reveals)  # salts are kept with the labels
+
+
+def test_a_static_copy_is_not_replaced_by_one_of_other_releases(tmp_path: Path) -> None:
+    path = f"released/{FIRST}/x-notes/commitments.jsonl"
+    before = CopyListing("code", "board", (), {path: "a"})
+    before.refuse_other_releases({path: "a", path.replace("commitments", "labels"): "b"}, tmp_path)
+    for now in ({}, {path: "b"}):
+        assert path in refused("other-publication", before.refuse_other_releases, now, tmp_path)
+    before.write(tmp_path)
+    steps = Steps(Workspace(tmp_path / "data"), tmp_path, ConsoleShow(CommandOutput(as_json=True)))
+    day = Day(steps, Settings.model_validate({"daily": {"export": str(tmp_path)}}))
+    day.all_steps()  # the workspace lacks what the copy shows: nothing is done
+    assert [(one.name, one.state) for one in day.results] == [("ask what was published", StepState.FAILED)]

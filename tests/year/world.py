@@ -221,6 +221,8 @@ models = ["always-yes", "coin", "oracle"]
 budget_usd = 5.0
 [daily]
 export = "site"
+opens = "by itself"
+least_samples = 2
 analyses = false
 hydrate_days = 30
 """

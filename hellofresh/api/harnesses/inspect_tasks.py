@@ -1,6 +1,6 @@
 """Every task of decisions and statements as a task of inspect_ai, named by the entry point of its group.
 
-    inspect eval hellofresh/x_notes --model openai/gpt-4.1-mini -T edition=2026Q2 -T regime=web_search
+    inspect eval hellofresh/x_notes --model openai/gpt-6-luna -T edition=2026Q2 -T regime=web_search
 
 The regime calls inspect's model, so prompts, requests and verdicts match those of `hellofresh evaluate`; roles of the
 regime are inspect's model roles (`--model-role summariser=...`).
@@ -19,6 +19,7 @@ from inspect_ai.dataset import MemoryDataset
 from inspect_ai.dataset import Sample as InspectSample
 from inspect_ai.model import ModelOutput, get_model
 from inspect_ai.solver import Generate, Solver, TaskState, solver
+from inspect_ai.util import registry_info
 
 from hellofresh.api.harnesses.inspect_scores import OUTPUTS, stored_rows, verdict
 from hellofresh.api.harnesses.inspect_wire import answer_of, chat_messages, generate_config, tool_infos
@@ -189,7 +190,12 @@ def _made(name: str) -> Callable[..., InspectTask]:
 
     made.__name__ = made.__qualname__ = _spelled(name)
     made.__doc__ = f"{get_task(name).title}: {get_task(name).question}"
-    return inspect_task(made)
+    task = inspect_task(made)
+    # inspect puts the package in front where a distribution has its name; in a clone none has.
+    return task if "/" in registry_info(task).name else inspect_task(name=f"{_PACKAGE}/{_spelled(name)}")(made)
+
+
+_PACKAGE = "hellofresh"
 
 
 def _spelled(name: str) -> str:

@@ -88,7 +88,7 @@ def command_line(typed: str | None = None) -> CommandParser:
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version, and what packages add")
     nouns = parser.add_subparsers(metavar="COMMAND", parser_class=CommandParser)
     parser.set_defaults(lists=parser)
-    known = NOUNS if typed in NOUNS else all_nouns()  # entry points take time to read
+    known = NOUNS if typed in {"", *NOUNS} else all_nouns()  # entry points take time to read
     for name, noun in known.items():
         home = _HOME if name in NOUNS else ""
         if typed not in (None, name):

@@ -26,6 +26,8 @@ _ASKED = ("prompts", "prompt_set", "repeat", "temperature", "hidden_tokens", "vo
 _BOUNDS = ("budget_usd", "go_on", "blocked", "allowed", "provider", "replay", "drop_damaged")
 _GROUPED = frozenset(_JUDGED + _SYSTEM + _ASKED + _BOUNDS)
 """Fields of `Evaluation` by their group in the help; a field in none of them is a further option."""
+EXAMPLE_MODELS = ("gpt-6-luna", "gemini-3.8-flash", "claude-haiku-5.5")
+"""The models of examples in help and documents; their makers have not said when they end."""
 _RUN = option("run_id RUN", "run id, or an unambiguous prefix or suffix")
 
 COMMANDS = (
@@ -52,7 +54,7 @@ COMMANDS = (
         epilog="Examples:\n"
         "hellofresh evaluate --model coin\n"
         "hellofresh evaluate --model openai:NAME --base-url http://localhost:8000/v1 --limit 20\n"
-        "hellofresh evaluate --edition 2026Q2 --task x-notes --model gpt-5-mini --budget 2 --dry-run",
+        "hellofresh evaluate --edition 2026Q2 --task x-notes --model gpt-6-luna --budget 2 --dry-run",
     ),
     command(
         "respond",
@@ -82,7 +84,7 @@ COMMANDS = (
         "Resume a run; refused if its inputs have changed.",
         "runs:resume",
         _RUN,
-        *fields("budget_usd", "go_on", "drop_damaged", "replay"),
+        *fields("budget_usd", "stored_only", "go_on", "drop_damaged", "replay"),
         timed=True,
     ),
     command(

@@ -21,6 +21,13 @@ from hellofresh.cli.arguments.declare import (
 )
 from hellofresh.cli.arguments.parser import REQUIRED, Variants
 
+
+def _number_or_all(text: str) -> int | str:
+    if text == "all" or int(text) >= 1:
+        return text if text == "all" else int(text)
+    raise ValueError(text)
+
+
 _WITNESS = option("--yes-it-is DAY", "today's day, if what cannot be undone waits for another witness of the time")
 _DAY = "day of the dump, such as 2026-07-23 (default: the newest"
 _RATINGS = "also download the ratings (11 GB), to count votes"
@@ -129,6 +136,7 @@ COMMANDS = (
         "release:build",
         QUARTER,
         option("--task T", "only this task (default: all that have candidates)"),
+        option("--per-post N", "most samples of one post or claim, or 'all' (default: 1)", kind=_number_or_all),
         timed=True,
     ),
     command(
@@ -212,8 +220,9 @@ COMMANDS = (
     ),
     command(
         "quarter status",
-        "Show the state of each quarter, and what happens next; exit code 1 if one is late.",
+        "Show what waits for you, what fails, what is open and what is next; exit code 1 if a person is needed.",
         "quarter:status",
+        option("--all", "more than ten lines, if there are more"),
         option("--quarter Q", "default: all that are released or should be, and the current one", nargs="+"),
     ),
     command(
@@ -226,6 +235,16 @@ COMMANDS = (
         _WITNESS,
         timed=True,
         submissions="own",
+    ),
+    command(
+        "quarter open",
+        "Open a quarter whose day has come: show its funnel beside the last one's, then make its samples final.",
+        "quarter:open_quarter",
+        option("quarter Q", "the quarter, such as 2023Q2"),
+        option("--task T", "only this task (default: all that wait)"),
+        option("--anyway", "open it although something speaks against it"),
+        _WITNESS,
+        timed=True,
     ),
     command(
         "quarter restore",

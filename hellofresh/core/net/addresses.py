@@ -7,12 +7,16 @@ NAT64, ISATAP, mapped and compatible forms), since such an address may lead anyw
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from functools import cache
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from urllib.parse import SplitResult, quote, urljoin, urlsplit
 
 import idna
+
+from hellofresh.core.errors import ConfigError
 
 PORTS = frozenset({80, 443, 8080, 8443})
 """Ports for pages; others belong to other services."""
@@ -53,11 +57,23 @@ def links_in(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(link.rstrip(".,;:!?") for link in _LINK.findall(text)))
 
 
+@cache
+def _closed_here(networks: str) -> tuple[IPv4Network | IPv6Network, ...]:
+    """Networks that are not public from this machine, such as the NAT64 prefix of its own network."""
+    try:
+        return tuple(ip_network(network) for network in networks.split())
+    except ValueError as error:
+        where, expected = "HELLOFRESH_CLOSED_NETWORKS", "networks such as 2001:db8:64::/96, separated by spaces"
+        raise ConfigError(f"not a network ({error})", where=where, expected=expected, code="bad-network") from None
+
+
 def is_public(address: str) -> bool:
     """Whether a text is a numeric IP address of the public internet; False for anything else."""
     try:
         parsed = ip_address(address)
     except ValueError:
+        return False
+    if any(parsed in block for block in _closed_here(os.environ.get("HELLOFRESH_CLOSED_NETWORKS", ""))):
         return False
     if isinstance(parsed, IPv4Address):
         return not any(parsed in block for block in _V4_CLOSED)

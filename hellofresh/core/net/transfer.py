@@ -124,20 +124,20 @@ class Transfer:
         return False
 
     async def _patiently(self, url: str, ask: Callable[[], Awaitable[bool]], got: Callable[[], int]) -> bool:
-        failures = 0
+        # Only bytes beyond all earlier attempts are progress: a server that sends another version each time makes none.
+        failures, most = 0, got()
         while True:
-            before = got()
             try:
                 return await ask()
             except (_PassingError, aiohttp.ClientError, TimeoutError, ConnectionError) as error:
-                failures = 1 if got() > before else failures + 1
-                wait_s = self._wait(url, error, failures)
+                failures, most = 1 if got() > most else failures + 1, max(most, got())
+                wait_s = self._wait(url, error, failures, kept=got() > 0)
                 self.progress(f"{url.rsplit('/', 1)[-1]}: {_brief(error)}; again in {wait_s:.0f} s")
             except OSError as error:
                 raise unwritable(error.filename or "", error) from error
             await self.sleep(wait_s)
 
-    def _wait(self, url: str, error: Exception, failures: int) -> float:
+    def _wait(self, url: str, error: Exception, failures: int, *, kept: bool) -> float:
         asked_s = error.wait_s if isinstance(error, _PassingError) else None
         wait_s = self.policy.next_wait_s(failures, asked_s)
         if wait_s is None:
@@ -145,7 +145,7 @@ class Transfer:
             raise SourceError(
                 f"the download fails: {_brief(error)}{later}",
                 where=url,
-                fix="The finished part is kept: run the same command again later to resume.",
+                fix=("The finished part is kept: run" if kept else "Run") + " the same command again later.",
                 code="download-failed",
             ) from error
         return max(wait_s, self.policy.step_s(failures))

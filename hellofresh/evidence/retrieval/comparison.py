@@ -7,7 +7,6 @@ given relative to the most that can be found (`recall_cap@k`).
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -15,6 +14,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from hellofresh.core.executors import completed
 from hellofresh.evidence.retrieval.base import Retriever, made_ranking
 from hellofresh.evidence.retrieval.corpora import IGNORE_IDENTICAL, RetrievalCorpus
 from hellofresh.evidence.retrieval.documents import Query
@@ -88,7 +88,7 @@ def rank_queries(
             rankings.append(made_ranking(left[:DEPTH]))
         return rankings
 
-    return asyncio.run(ranked())
+    return completed(ranked())
 
 
 def compare_retrievers(

@@ -7,7 +7,6 @@ run that goes on shows a model the same bytes. The least recently used ones go w
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import binascii
 import hashlib
@@ -23,6 +22,7 @@ from pydantic import PositiveInt, ValidationError
 
 from hellofresh.core.clock import now
 from hellofresh.core.errors import DataError, missing_extra
+from hellofresh.core.executors import completed
 from hellofresh.core.net.addresses import PageAddress
 from hellofresh.core.net.database import open_database
 from hellofresh.core.net.public import PageReply, PublicHttp
@@ -243,7 +243,7 @@ def decode_now(content: bytes) -> Image:
         finally:
             await decoder.close()
 
-    return asyncio.run(once())
+    return completed(once())
 
 
 class PictureFetcher:

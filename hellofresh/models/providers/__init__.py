@@ -162,6 +162,7 @@ class HttpModel(ABC):
     """
 
     path: ClassVar[str]
+    list_path: ClassVar[str] = "/models"
 
     def __init__(
         self,
@@ -175,6 +176,7 @@ class HttpModel(ABC):
         self._model, self._abilities, self._timeout_s = endpoint.model, abilities, endpoint.timeout_s
         self._options = endpoint.options
         self._url = endpoint.base_url.rstrip("/") + self.path.format(model=endpoint.model)
+        self._list_url = endpoint.base_url.rstrip("/") + self.list_path
         self._key = endpoint.key or ""
         bearer = {"Authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
         all_headers = {**_JSON, **(bearer if headers is None else headers), **endpoint.headers}
@@ -224,6 +226,16 @@ class HttpModel(ABC):
         except (ValueError, RecursionError):
             written = body.decode("utf-8", "replace")
         return written.replace(json.dumps(key, ensure_ascii=False)[1:-1], "[key]").replace(key, "[key]").encode()
+
+    async def listed(self) -> list[str]:
+        """The ids of the models that the endpoint lists; empty if it has no list that can be read."""
+        try:
+            reply = await self._client.send("GET", self._list_url, most_bytes=MAX_BODY)
+            said = parsed(reply.body) if reply.status == 200 else None
+        except (aiohttp.ClientError, TimeoutError, OSError, UnusableReplyError, ValueError, RecursionError):
+            return []
+        rows = found_rows(said, "data") or found_rows(said, "models")
+        return [(found_text(row, "id") or found_text(row, "name")).removeprefix("models/") for row in rows]
 
     async def close(self) -> None:
         """Close all connections; a later request opens new ones."""

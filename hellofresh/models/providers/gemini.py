@@ -43,6 +43,7 @@ class GeminiModel(HttpModel):
     """A model behind `<base_url>/v1beta/models/<model>:generateContent`."""
 
     path = "/v1beta/models/{model}:generateContent"
+    list_path = "/v1beta/models?pageSize=1000"
 
     def __init__(self, spec: ModelSpec, endpoint: Endpoint, abilities: Abilities) -> None:
         super().__init__(spec, endpoint, abilities, {"x-goog-api-key": endpoint.key} if endpoint.key else {})

@@ -55,6 +55,10 @@ class SdkModel(ChatModel):
         super().__init__(spec, replace(endpoint, base_url=address), abilities)
         self._client: Any = _SdkWire(self.where, client, endpoint.timeout_s)
 
+    async def listed(self) -> list[str]:
+        """Nothing: the client is asked for answers only."""
+        return []
+
 
 def _made(place: str) -> object:
     """Call the class of the SDK, or the function of the user's file, without arguments."""

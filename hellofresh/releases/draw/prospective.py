@@ -98,6 +98,8 @@ def build_prospective(
     days: int,
     moment: datetime,
     texts: bool = False,
+    least: int = 1,
+    resolved_after: timedelta = timedelta(),
 ) -> Prospective:
     """Draw undecided samples and publish them, once for each quarter and task.
 
@@ -109,9 +111,11 @@ def build_prospective(
         cap: most samples of one class and period in a release.
         days: days from now to the deadline.
         texts: whether texts that the task withholds may be published.
+        least: fewest samples to draw.
+        resolved_after: time from the deadline to the last day, which the manifest's calendar states.
 
     Raises:
-        ReleaseError: if no undecided sample is young enough.
+        ReleaseError: if no undecided sample is young enough (`no-pending`), or too few are (`few-pending`).
         UsageError: if the cap or the days are less than one.
     """
     if cap < 1 or days < 1:
@@ -127,6 +131,9 @@ def build_prospective(
     account, young, exposed = _pending(workspace, quarter, task, moment, deadline)
     bundled = account.source == BUNDLED
     chosen, drawn = _draw(task, young, seed, 2 * cap, exposed)
+    if len(chosen) < least:
+        what = f"{len(chosen)} undecided samples of {task.name} {quarter}, and at least {least} make a split"
+        raise ReleaseError(what, fix="It is tried again with the next collection.", code="few-pending")
     withheld = task.public_type is not None and not texts and not bundled
     rows = _write_samples(workspace, quarter, task, chosen, withheld=withheld)
     manifest = Manifest(
@@ -138,7 +145,7 @@ def build_prospective(
         code=f"hellofresh {__version__}",
         source=account.source,
         collection=account.facts_without({}),
-        calendar=Calendar(moment, deadline, deadline).to_json(),
+        calendar=Calendar(moment, deadline, deadline + resolved_after).to_json(),
         commitments="none: the labels did not exist when this was published",
         texts="withheld" if withheld else "included",
         prospective=drawn,

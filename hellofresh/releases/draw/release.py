@@ -36,9 +36,18 @@ from hellofresh.core.quarters import Quarter
 from hellofresh.core.stages import Stage
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.candidates import read_candidates
-from hellofresh.releases.collection import EXPOSED, LINEAGE, CollectionAccount, read_account, read_account_file
+from hellofresh.releases.collection import CROWDED, EXPOSED, LINEAGE, CollectionAccount, read_account, read_account_file
 from hellofresh.releases.draw.escrow import SAMPLE_KEY, Escrow
-from hellofresh.releases.exposure import ExposureLedger, Place, named_texts, record, repeated, sketch_released, withdraw
+from hellofresh.releases.exposure import (
+    ExposureLedger,
+    Place,
+    beyond,
+    named_texts,
+    record,
+    repeated,
+    sketch_released,
+    withdraw,
+)
 from hellofresh.releases.life.manifest import (
     BUNDLED,
     COUNTS,
@@ -122,6 +131,7 @@ class Built:
     Attributes:
         samples: number of samples released.
         periods: number of periods with at least one sample.
+        empty: periods whose candidates all have one label, so that none of them is in the release.
         skipped: True if nothing has changed since the last build, or the release is frozen.
         frozen: True if inputs have changed since the quarter was opened; the release stays as it is.
         left_out: candidates left out because another release has their group (`hellofresh.releases.exposure`).
@@ -140,6 +150,7 @@ class Built:
     withdrawn: tuple[str, ...] = ()
     unseen: int = 0
     why: str = ""
+    empty: tuple[str, ...] = ()
 
 
 def build_release(
@@ -149,6 +160,7 @@ def build_release(
     *,
     seed: str,
     cap: int,
+    per_group: int | None = None,
     texts: bool = False,
     calendar: Calendar | None = None,
     moment: datetime | None = None,
@@ -163,6 +175,7 @@ def build_release(
     Args:
         seed: decides which samples are drawn.
         cap: most samples per class and period.
+        per_group: most samples of a post or claim; None for all, as of the bundled sample in any case.
         texts: whether withheld texts may be published.
         calendar: times of opening, deadline and reveal; the standard rule's by default.
 
@@ -176,7 +189,9 @@ def build_release(
         raise UsageError(f"a cap of {cap} samples a class and period", expected="at least 1", code="bad-cap")
     moment, calendar = moment or now(), calendar or CalendarRule().of(quarter)
     refuse_another(workspace, workspace.release(quarter, task.name))
-    plan = _planned(workspace, quarter, task, seed, cap, texts=texts, calendar=calendar, moment=moment)
+    plan = _planned(
+        workspace, quarter, task, seed, cap, per_group=per_group, texts=texts, calendar=calendar, moment=moment
+    )
     made_by = {**makers(__name__), **task_makers(task)}
     stage = Stage.of(workspace, f"release/{quarter}/{task.name}", plan.inputs(), made_by)
     exposed = Stage.of(workspace, f"{stage.name}/exposed", plan.ledger.key(), {})
@@ -212,6 +227,7 @@ class _Plan:
     escrow: Escrow
     seed: str
     cap: int
+    per_group: int | None
     calendar: Calendar
     withheld: bool
     draw_key: str
@@ -246,6 +262,7 @@ class _Plan:
             "collection": self.collection.model_dump(mode="json", exclude={"files"}, exclude_unset=True),
             "seed": self.seed,
             "cap": self.cap,
+            **({} if self.per_group is None else {"per_group": self.per_group}),
             "escrow": self.escrow.salt("which key is this?"),
             "calendar": self.calendar.to_json(),
             "draw": sha256_text(self.draw_key),
@@ -259,6 +276,7 @@ def _planned(
     seed: str,
     cap: int,
     *,
+    per_group: int | None,
     texts: bool,
     calendar: Calendar,
     moment: datetime,
@@ -281,7 +299,8 @@ def _planned(
     if _is_frozen(workspace, workspace.release(quarter, task.name)):  # releases that opened later leave out its groups
         moment = min(moment, calendar.opens)
     ledger = ExposureLedger.before(workspace, (quarter, task.name, MAIN), moment, bundled=bundled)
-    return _Plan(workspace, quarter, task, collection, escrow, seed, cap, calendar, withheld, draw_key, ledger)
+    limit = None if bundled or not task.groups_tell else per_group
+    return _Plan(workspace, quarter, task, collection, escrow, seed, cap, limit, calendar, withheld, draw_key, ledger)
 
 
 def _write(plan: _Plan) -> tuple[Sequence[Candidate], list[Path]]:
@@ -315,6 +334,8 @@ def _choose(plan: _Plan) -> tuple[Selection, Mapping[str, Sequence[Sample]]]:
     known = plan.ledger.known(plan.task, [item.sample for item in candidates], named)
     again = repeated(plan.task, [item.sample for item in candidates if item.sample.id not in known], plan.draw_key)
     fresh = [item for item in candidates if item.sample.id not in known | again]
+    crowded = beyond(plan.task, [item.sample for item in fresh], plan.draw_key, plan.per_group)
+    fresh = [item for item in fresh if item.sample.id not in crowded]
     selection = select(fresh, seed=plan.draw_key, cap=plan.cap, classes=_labels(plan.task))
     if not selection.chosen:
         raise ReleaseError(
@@ -326,7 +347,7 @@ def _choose(plan: _Plan) -> tuple[Selection, Mapping[str, Sequence[Sample]]]:
             fix="Look at the collection's funnel for what was dropped.",
             code="empty-release",
         )
-    left_out = {EXPOSED: known, LINEAGE: again}
+    left_out = {EXPOSED: known, LINEAGE: again, CROWDED: crowded}
     return selection, {
         reason: [item.sample for item in candidates if item.sample.id in ids] for reason, ids in left_out.items()
     }
@@ -388,7 +409,7 @@ def _manifest(
             seed=plan.seed,
             cap_per_class_and_period=plan.cap,
             period=str(plan.task.period_kind),
-            rule="per period and label, the smallest SHA-256 of '<draw key>:<id>'",
+            rule="per period and label, the smallest SHA-256 of '<draw key>:<id>'" + _first(plan.per_group),
             periods={
                 name: PeriodCounts(taken_per_class=period.taken_per_class) for name, period in selection.periods.items()
             },
@@ -402,6 +423,11 @@ def _manifest(
     )
 
 
+def _first(per_group: int | None) -> str:
+    """What the draw does before it balances, for the rule in the manifest."""
+    return "" if per_group is None else f"; before, of a group the {per_group} smallest of '<draw key>:group:<id>'"
+
+
 def _built(task: Task, quarter: Quarter, manifest: Manifest, *, skipped: bool, frozen: bool = False) -> Built:
     selection, drops = manifest.selection, manifest.collection.funnel.drops
     taken = [period.taken_per_class for period in selection.periods.values()] if selection else []
@@ -413,4 +439,5 @@ def _built(task: Task, quarter: Quarter, manifest: Manifest, *, skipped: bool, f
         skipped=skipped,
         frozen=frozen,
         left_out=sum(drop.count for drop in drops if drop.reason == EXPOSED),
+        empty=tuple(name for name, one in selection.periods.items() if not one.taken_per_class) if selection else (),
     )

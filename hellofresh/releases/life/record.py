@@ -97,7 +97,8 @@ def record_publication(workspace: Workspace, target: str, folders: list[Path], m
 
 def target_name(workspace: Workspace, folder: Path) -> str:
     """How a folder is named in the record: below `data/`, so that workspaces can be moved, or as it is."""
-    return workspace.portable(folder) if folder.is_relative_to(workspace.root) else str(folder.absolute())
+    place, root = folder.absolute(), workspace.root.absolute()
+    return f"data/{place.relative_to(root).as_posix()}" if place.is_relative_to(root) else str(place)
 
 
 def publications_at_hand(workspace: Workspace) -> Iterator[tuple[str, Path]]:
@@ -159,6 +160,16 @@ def refuse_another(workspace: Workspace, folder: Path) -> None:
     for target, chain in (*at_hand, *recorded):
         if chain[0] not in mine:
             raise another_published(name, target)
+
+
+def refuse_others(workspace: Workspace) -> None:
+    """Refuse to go on with a workspace that lacks a published release or has another one; raises ReleaseError."""
+    names = {name for chains in read_record(workspace).targets.values() for name in chains}
+    for _, there in publications_at_hand(workspace):
+        found = (path.parent for path in there.glob(f"*/*/**/{MANIFEST}") if _holds(path.parent))
+        names |= {folder.relative_to(there).as_posix() for folder in found}
+    for name in sorted(names):
+        refuse_another(workspace, workspace.root / "releases" / name)
 
 
 def another_published(

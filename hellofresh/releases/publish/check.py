@@ -67,8 +67,8 @@ def check_publication(root: Path, moment: datetime) -> PublicationCheck:
         if made is None:
             return PublicationCheck("", ("made_from is not the key of these releases in any state that they have had",))
         faults = [*_foreign(root, *made), *_differences(root, account, *made)]
-    except (HelloFreshError, OSError, pl.exceptions.PolarsError) as error:
-        return PublicationCheck("", (f"cannot be made again ({error})",))
+    except (HelloFreshError, OSError, LookupError, TypeError, ValueError, pl.exceptions.PolarsError) as error:
+        return PublicationCheck("", (f"cannot be made again ({type(error).__name__}: {error})",))
     said = "card, Croissant, eval.yaml, account and tables are what the releases give, and nothing else is there"
     added = ", ".join(name for name in OF_THE_HUB if (root / name).exists())
     said += f" (but {added}, which a hub adds)" if added else ""

@@ -44,6 +44,8 @@ from hellofresh.releases.publish._parts import (
 from hellofresh.tasks.samples import PROSPECTIVE
 
 FORMAT = 1
+IS_MANIFEST = re.compile(rf"releases/[^/]+/[^/]+(/{PROSPECTIVE})?/{re.escape(MANIFEST)}")
+"""Path of a released manifest in a publication."""
 
 
 def key_of(parts: Sequence[PublishedPart], corpora: Sequence[SearchedCorpus]) -> str:
@@ -207,7 +209,7 @@ def refuse_to_lose(
         ReleaseError: naming the missing releases (`lost-quarter`), or the files that differ (`other-publication`).
     """
     mine = {part.place.as_posix(): part for part in parts}
-    there = sorted(name.removesuffix(f"/{MANIFEST}") for name in stored if _IS_MANIFEST.fullmatch(name))
+    there = sorted(name.removesuffix(f"/{MANIFEST}") for name in stored if IS_MANIFEST.fullmatch(name))
     if lost := [place.removeprefix("releases/") for place in there if place not in mine]:
         raise ReleaseError(
             f"{', '.join(lost)} is published there and would be lost",
@@ -231,6 +233,3 @@ def refuse_to_lose(
             raise another_published(
                 place.removeprefix("releases/"), where, f"differs there: {', '.join([*other, MANIFEST])}"
             )
-
-
-_IS_MANIFEST = re.compile(rf"releases/[^/]+/[^/]+(/{PROSPECTIVE})?/{re.escape(MANIFEST)}")

@@ -27,9 +27,10 @@ from hellofresh.core.errors import HelloFreshError, ReleaseError, UsageError
 from hellofresh.core.files import sha256_file
 from hellofresh.core.net import may_carry_key
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.life.record import record_publication
+from hellofresh.releases.life.manifest import MANIFEST, PREVIOUS
+from hellofresh.releases.life.record import another_published, name_of, record_publication
 from hellofresh.releases.publish._parts import PublishedPart, opened_parts, searched_corpora
-from hellofresh.releases.publish.folder import Publication, build, outcome, refuse_to_lose
+from hellofresh.releases.publish.folder import IS_MANIFEST, Publication, build, outcome, refuse_to_lose
 
 if TYPE_CHECKING:
     from httpx2 import Client
@@ -206,6 +207,16 @@ def publish_to_hub(workspace: Workspace, hub: Hub, moment: datetime, quarters: S
         revision, changed = _commit(hub, folder, parts)
     record_publication(workspace, f"hub:{hub.repository}", [part.folder for part in parts], moment)
     return outcome(f"hub:{hub.repository}", parts, files, skipped=not changed, revision=revision)
+
+
+def ask_hub(workspace: Workspace, hub: Hub) -> None:
+    """Raise ReleaseError if a repository holds a release that the workspace lacks or has in another version."""
+    _, stored = HubRepository(hub).revision()
+    for name in filter(IS_MANIFEST.fullmatch, sorted(stored)):
+        folder = (workspace.root / name).parent
+        versions = [folder / MANIFEST, *folder.glob(f"{PREVIOUS}/*.json")]
+        if not any(path.is_file() and _is_stored(path, stored[name]) for path in versions):
+            raise another_published(name_of(workspace, folder), f"hub:{hub.repository}")
 
 
 def download_releases(hub: Hub, folder: Path) -> None:

@@ -12,12 +12,9 @@ from dataclasses import replace
 
 from hellofresh.core.files import canonical_json
 from hellofresh.evidence.publishers import site_of
-from hellofresh.releases.publish import searched_corpus
 from hellofresh.results.board.schema import PromptRow, QuestionRow, TranscriptStep
-from hellofresh.results.split.open import BoardSplit
-from hellofresh.runs.prompts import SLOT, Prompt, PromptSet
-from hellofresh.runs.record import read_prompts, read_responses
-from hellofresh.tasks import EvidenceQuery, get_task
+from hellofresh.results.split.open import BoardSplit, RunFacts, question_before
+from hellofresh.tasks import get_task
 from hellofresh.tasks.transcripts import (
     AskedEvent,
     Event,
@@ -25,25 +22,22 @@ from hellofresh.tasks.transcripts import (
     QuotedEvent,
     ReadEvent,
     SearchedEvent,
-    read_transcripts,
 )
 
 _OF_PICTURES = ("number", "image", "source", "unsure", "problem")
 """What may be known of a post's picture."""
 
 
-def _runs(split: BoardSplit) -> list[str]:
-    """The origins of those entries that are runs; none before the reveal."""
-    return [
-        str(row["origin"]) for row in split.systems if split.shown and row["origin"] and row["kind"] != "submission"
-    ]
+def _runs(split: BoardSplit) -> Mapping[str, RunFacts]:
+    """The runs by origin; none before the reveal."""
+    return split.runs if split.shown else {}
 
 
 def _frames(split: BoardSplit) -> Mapping[str, Mapping[tuple[str, str], Sequence[str]]]:
     """By the text before the instruction, the wordings, each with its name, and the runs that were asked with it."""
     found: dict[str, dict[tuple[str, str], list[str]]] = defaultdict(lambda: defaultdict(list))
-    for origin in [] if split.withheld else _runs(split):
-        if stored := read_prompts(split.workspace.runs / origin):
+    for origin, run in {} if split.withheld else _runs(split).items():
+        if stored := run.prompts():
             for wording in stored.prompts.items():
                 found[stored.frame][wording].append(origin)
     return found
@@ -59,13 +53,9 @@ def questions(split: BoardSplit) -> Iterator[QuestionRow]:
     """What stands before the instruction, for each sample whose texts are at hand."""
     for number, frame in enumerate(_frames(split)):
         task = get_task(split.place.task)
-        asked = PromptSet("", task.name, "", frame, ())
         for sample in split.full:
             if isinstance(sample, task.sample_type):
-                slots = task.slots(sample)
-                found = {name: f"{{{name}}}" for name in SLOT.findall(frame) if name not in slots}
-                parts = asked.message(Prompt("", "", ""), slots, **found).parts
-                yield QuestionRow(sample.id, number, parts[0])
+                yield QuestionRow(sample.id, number, question_before(frame, task, sample))
 
 
 def transcripts(split: BoardSplit) -> Iterator[Iterable[TranscriptStep]]:
@@ -73,27 +63,24 @@ def transcripts(split: BoardSplit) -> Iterator[Iterable[TranscriptStep]]:
     on.
     """
     known = {sample.id for sample in split.samples}
-    named = {(query.corpus, query.corpus_sha256) for query in split.samples if isinstance(query, EvidenceQuery)}
-    titled = all(searched_corpus(split.workspace, *one).is_published for one in named)
-    for origin in _runs(split):
-        steps = _steps(split, origin, known)
+    titled = all(corpus.is_published for corpus in split.corpora)
+    for origin, run in _runs(split).items():
+        steps = _steps(split, origin, run, known)
         yield steps if titled else (replace(step, title="") for step in steps)
 
 
-def _steps(split: BoardSplit, origin: str, known: set[str]) -> Iterator[TranscriptStep]:
-    folder = split.workspace.runs / origin
-    found = read_transcripts(folder)
+def _steps(split: BoardSplit, origin: str, run: RunFacts, known: set[str]) -> Iterator[TranscriptStep]:
+    found = run.transcripts()
     for transcript in found:
         if transcript.repetition == 1 and transcript.id in known:
             for place, event in enumerate(transcript.events):
                 step = _step(transcript.id, origin, place, event)
-                if (
-                    split.withheld
-                ):  # without all that may quote the sample; of a page, what became of it is in our words
+                # Without all that may quote the sample; what became of a page is in our own words.
+                if split.withheld:
                     problem = step.problem if step.kind == "read" else ""
                     step = replace(step, text="", title="", url=site_of(step.url), problem=problem)
                 yield step
-    for place, said in enumerate(() if found or split.withheld else read_responses(folder)):
+    for place, said in enumerate(() if found or split.withheld else run.responses()):
         if said.repetition == 1 and said.sample in known:
             yield TranscriptStep(said.sample, origin, place, "asked", said.prompt, text=said.text)
 

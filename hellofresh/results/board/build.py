@@ -22,7 +22,6 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 
 import polars as pl
@@ -30,11 +29,9 @@ import polars as pl
 from hellofresh import __version__
 from hellofresh.config import Settings
 from hellofresh.core.clock import now
-from hellofresh.core.editions import Edition, parse_edition
+from hellofresh.core.editions import Edition
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import (
-    atomic_path,
-    canonical_json,
     remove_file,
     sha256_file,
     temporary_prefix,
@@ -44,17 +41,9 @@ from hellofresh.core.files import (
 from hellofresh.core.makers import makers, plugin_makers
 from hellofresh.core.parquet import sink_parquet, write_parquet
 from hellofresh.core.plugins import plugins
-from hellofresh.core.quarters import utc_text
 from hellofresh.core.stages import Stage
 from hellofresh.core.workspace import Workspace
-from hellofresh.judging.study import StudyFiles
-from hellofresh.releases.life.load import Published
-from hellofresh.releases.life.manifest import MANIFEST, Manifest, read_counts
-from hellofresh.releases.publish import copy_file
-from hellofresh.results.board import asked as board_asked
-from hellofresh.results.board import data as board_data
-from hellofresh.results.board import ratings as board_ratings
-from hellofresh.results.board import systems as board_systems
+from hellofresh.results.board import asked, data, ratings, systems
 from hellofresh.results.board.manifest import (
     FORMAT,
     RELEASED,
@@ -63,23 +52,35 @@ from hellofresh.results.board.manifest import (
     read_board_manifest,
 )
 from hellofresh.results.board.schema import (
-    FunnelStep,
-    PeriodBalance,
-    SampleRow,
+    DueId,
     added_tables,
     all_tables,
 )
 from hellofresh.results.ceiling import ceilings
 from hellofresh.results.figures.charts import ORDER, AnalysisIndex, AnalysisText, IndexedAnalysis, read_record
 from hellofresh.results.over_quarters import over_quarters, quarter_scores
-from hellofresh.results.split.judgements import Part, judgements_file
-from hellofresh.results.split.open import BoardSplit, open_split, places, scan_scores, score_files
+from hellofresh.results.split.open import (
+    BoardSplit,
+    Place,
+    copy_released,
+    due_ids,
+    files_of,
+    open_split,
+    places,
+    scan_scores,
+    score_files,
+)
 from hellofresh.results.split.panel import QuarterScore
 from hellofresh.results.standings import standings_of
-from hellofresh.runs.record import PROMPTS, RESPONSES
 from hellofresh.tasks import TASKS, get_task, task_makers
 from hellofresh.tasks.samples import MAIN, Split
-from hellofresh.tasks.transcripts import TRANSCRIPTS
+
+_LARGE = 50_000
+"""Rows of a table that wait in memory before they go to a file."""
+_PART = 100_000
+"""Answers that are sorted at once."""
+_COPIED = ("parquet", "points.parquet", "svg", "narrow.svg")
+"""Endings of the files of an analysis that the board shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,7 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
         [[name, str(table.schema)] for name, table in all_tables().items()],
         *(one.inputs for one in analyses),
         addresses.model_dump(mode="json"),
-        _split_inputs(workspace, splits, moment),
+        {"files": _hashes(workspace, splits), "opened": [place.has_opened(workspace, moment) for place in splits]},
     ]
     folder = workspace.private_board if private else workspace.board
     made_by = (
@@ -145,7 +146,14 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
     mode = 0o600 if private else 0o644
     files = []
     with tempfile.TemporaryDirectory(prefix=temporary_prefix("board"), dir=workspace.root) as parts:
-        for name, table in _tables(workspace, splits, scored, moment, Path(parts), private=private).items():
+        opened_splits = (open_split(workspace, place, scored, moment, private=private) for place in splits)
+        tables = board_tables(opened_splits, Path(parts))
+        shown_scores = scored if private else scored.filter("public")
+        tables["scores"].written.append(shown_scores.select(all_tables()["scores"].schema.names()))
+        for keys, ids, gone in due_ids(workspace, splits, moment):
+            tables["due_ids"].add(keys, (DueId(key, taken_down=gone) for key in ids))
+        for name, made in tables.items():
+            table = made.whole()
             sink_parquet(folder / f"{name}.parquet", table, mode=mode)
             rows = table.select(pl.len()).collect().item()
             files.append(describe_file(folder, folder / f"{name}.parquet", rows))
@@ -153,7 +161,7 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
         if path.stem not in all_tables():
             remove_file(path)
     shown = _put_analyses(analyses, folder, mode)
-    released = put_released(opened, folder, mode)
+    released = copy_released(opened, folder / RELEASED, mode)
     manifest = BoardManifest(
         format=FORMAT,
         code=f"hellofresh {__version__}",
@@ -180,6 +188,14 @@ def _of_known_metrics(scores: pl.LazyFrame) -> tuple[pl.LazyFrame, list[str]]:
     ]
     left_out = pl.LazyFrame(gone, there.schema, orient="row")
     return scores.join(left_out, on=["edition", "task", "metric"], how="anti", maintain_order="left"), notes
+
+
+def _hashes(workspace: Workspace, splits: Sequence[Place]) -> list[list[str]]:
+    """Names and hashes of the files, besides scores, that tables rest on."""
+    files = files_of(workspace, splits)
+    for edition in dict.fromkeys(place.edition for place in splits):
+        files += [path for added in added_tables().values() for path in added.files(workspace, edition)]
+    return [[path.relative_to(workspace.root).as_posix(), sha256_file(path)] for path in files if path.is_file()]
 
 
 def _put_analyses(analyses: Sequence[AnalysesOnBoard], folder: Path, mode: int) -> list[Path]:
@@ -223,26 +239,21 @@ class _Parts:
         )
 
 
-def _tables(
-    workspace: Workspace,
-    splits: Sequence[Published],
-    scores: pl.LazyFrame,
-    moment: datetime,
-    parts: Path,
-    *,
-    private: bool,
-) -> dict[str, pl.LazyFrame]:
-    """Every table, empty ones too."""
+def board_tables(splits: Iterable[BoardSplit], parts: Path) -> dict[str, _Parts]:
+    """Every table that splits decide, empty ones too.
+
+    Args:
+        splits: each is used and let go before the next one is taken.
+        parts: a folder for the parts of long tables.
+    """
     made = {name: _Parts(parts, name) for name in all_tables()}
-    shown = scores if private else scores.filter("public")
-    made["scores"].written.append(shown.select(all_tables()["scores"].schema.names()))
     over: dict[tuple[str, str, bool], list[QuarterScore]] = defaultdict(list)
-    for place in splits:
-        split = open_split(workspace, place, scores, moment, private=private)
+    for split in splits:
+        place = split.place
         if place.split == MAIN:
             release = {"edition": place.manifest.edition, "task": place.manifest.task}
-            made["periods"].add(release, _periods(workspace, place.manifest, private=private))
-            made["funnels"].add(release, _funnel(place.manifest))
+            made["periods"].add(release, data.periods(split))
+            made["funnels"].add(release, data.funnel(split))
         for name, rows in _rows(split):
             made[name].add(place.keys, rows)
         if split.panel is not None and place.edition.is_living:
@@ -252,10 +263,7 @@ def _tables(
     for (task, kind, bundled), its in sorted(over.items()):
         keys: dict[str, str | bool] = {"task": task, "split": kind, "bundled": bundled}
         made["fixed"].add(keys, over_quarters(its, get_task(task).on(kind).headline).systems)
-    due = (("due_ids", key, ids) for key, ids in board_data.due_ids(workspace, splits, moment))
-    for name, key, rows in due:
-        made[name].add(key, rows)
-    return {name: table.whole() for name, table in made.items()}
+    return made
 
 
 def _answers(split: BoardSplit) -> Iterator[pl.DataFrame]:
@@ -281,11 +289,11 @@ def _answers(split: BoardSplit) -> Iterator[pl.DataFrame]:
 def _rows(split: BoardSplit) -> Iterator[tuple[str, Iterable[object]]]:
     """The rows of a split by table; of some tables several times."""
     yield from ((name, of_split(split)) for name, of_split in _OF_SPLIT.items())
-    for calibrated, bins in board_systems.calibrations(split):
+    for calibrated, bins in systems.calibrations(split):
         yield "calibration", [calibrated]
         yield "reliability", bins
     yield from ((name, added.rows(split)) for name, added in added_tables().items())
-    yield from (("transcripts", steps) for steps in board_asked.transcripts(split))
+    yield from (("transcripts", steps) for steps in asked.transcripts(split))
     if split.panel is not None:
         standings = standings_of(split.panel)
         yield "standings", standings.ranked
@@ -293,109 +301,35 @@ def _rows(split: BoardSplit) -> Iterator[tuple[str, Iterable[object]]]:
         yield "ceilings", ceilings(split.panel)
 
 
-def _periods(workspace: Workspace, manifest: Manifest, *, private: bool) -> Iterator[PeriodBalance]:
-    """Samples of each period and, once labels are public, its candidates by label."""
-    counts = (manifest.counts or {}) if manifest.revealed or private else {}
-    if private and not counts and manifest.selection is not None:
-        counts = read_counts(workspace.private(parse_edition(manifest.edition), manifest.task)) or {}
-    if manifest.selection is None:
-        return
-    for name, period in manifest.selection.periods.items():
-        found = counts[name].by_label if name in counts else None
-        yield PeriodBalance(manifest.source, name, found, period.taken_per_class, manifest.selection.classes)
-
-
-def _funnel(manifest: Manifest) -> Iterator[FunnelStep]:
-    """One row a step, from rows in to candidates kept, in the order in which the filters apply."""
-    funnel = manifest.collection.funnel
-    steps = [
-        ("rows in", f"{funnel.unit} found in the source", funnel.rows_in, False),
-        *((drop.reason, drop.meaning, drop.count, True) for drop in funnel.drops),
-        ("candidates", "kept by every filter", funnel.total_kept, False),
-    ]
-    for number, step in enumerate(steps):
-        yield FunnelStep(manifest.source, number, *step)
-
-
-_LARGE = 50_000
-_PART = 100_000
-
-
-def _split_inputs(workspace: Workspace, splits: Sequence[Published], moment: datetime) -> object:
-    """The inputs, besides scores, of the tables on splits."""
-    files = [path for place in splits for path in (place.folder / MANIFEST, *place.texts(workspace))]
-    parts: tuple[Part, ...] = ("", "receipts", "waiting")
-    for edition, split in sorted({(place.edition, place.split) for place in splits}):
-        for private in (False, True):
-            files += [judgements_file(workspace, edition, split, part, private=private) for part in parts]
-    studies = (StudyFiles(workspace, edition, task) for edition, task in workspace.released())
-    files += [path for study in studies for path in (study.ratings, study.key, study.responses)]
-    for edition in dict.fromkeys(place.edition for place in splits):
-        files += [path for added in added_tables().values() for path in added.files(workspace, edition)]
-    for name in ("run.json", "plan.json", PROMPTS, RESPONSES, TRANSCRIPTS):
-        files += sorted(workspace.runs.glob(f"*/{name}"))
-    hashes = [[path.relative_to(workspace.root).as_posix(), sha256_file(path)] for path in files if path.is_file()]
-    return {"files": hashes, "opened": [place.has_opened(workspace, moment) for place in splits]}
-
-
-def _samples(split: BoardSplit) -> Iterator[SampleRow]:
-    tally = board_systems.tallies(split)
-    for sample in split.samples:
-        label = split.labels[sample.id] if split.shown else None
-        facts = {} if label is None else {name: value for name, value in label.facts.items() if value is not None}
-        task = get_task(split.place.task)
-        page, (judged, right) = task.page_of(sample), tally[sample.id]
-        yield SampleRow(
-            id=sample.id,
-            period=sample.period,
-            date=utc_text(sample.date),
-            group=sample.group,
-            license=sample.license,
-            revealed=label is not None,
-            published=not split.withheld,
-            label=None if label is None or not task.classes else label.label,
-            facts=canonical_json(facts),
-            title=page.title,
-            parts=tuple(part.name for part in page.parts),
-            kinds=tuple(part.kind for part in page.parts),
-            texts=tuple(part.text for part in page.parts),
-            link="" if split.is_bundled else page.link,
-            judged=judged,
-            right=None if label is None or not task.classes else right,
-        )
-
-
 _OF_SPLIT: Mapping[str, Callable[[BoardSplit], Iterable[object]]] = {
-    "quarters": board_data.dates,
-    "distributions": board_data.distributions,
-    "dates": board_data.period_dates,
-    "labels": board_data.labels,
-    "licenses": board_data.licenses,
-    "releases": board_data.releases,
+    "quarters": data.dates,
+    "distributions": data.distributions,
+    "dates": data.period_dates,
+    "labels": data.labels,
+    "licenses": data.licenses,
+    "releases": data.releases,
     "files": lambda split: split.place.manifest.files,
     "sources": lambda split: split.place.manifest.collection.sources,
-    "prospective": board_data.prospects,
+    "prospective": data.prospects,
     "datasets": lambda split: filter(None, [split.place.manifest.dataset]),
-    "systems": board_systems.facts,
-    "participants": board_systems.participants,
-    "shares": board_systems.shares,
-    "agreement": board_systems.agreements,
-    "receipts": board_systems.receipts,
-    "mistakes": board_systems.mistakes,
-    "confusion": board_systems.confusion,
-    "conduct": board_systems.conduct,
-    "samples": _samples,
-    "prompts": board_asked.prompts,
-    "questions": board_asked.questions,
-    "ratings": board_ratings.rated,
-    "people": board_ratings.people,
-    "judges": board_ratings.judges,
-    "responses": board_ratings.responses,
-    "documents": board_data.documents,
+    "systems": systems.facts,
+    "participants": systems.participants,
+    "shares": systems.shares,
+    "agreement": systems.agreements,
+    "receipts": systems.receipts,
+    "mistakes": systems.mistakes,
+    "confusion": systems.confusion,
+    "conduct": systems.conduct,
+    "samples": data.samples,
+    "prompts": asked.prompts,
+    "questions": asked.questions,
+    "ratings": ratings.rated,
+    "people": ratings.people,
+    "judges": ratings.judges,
+    "responses": ratings.responses,
+    "documents": data.documents,
 }
 """The tables that are made from single splits, with the functions that make their rows."""
-
-_COPIED = ("parquet", "points.parquet", "svg", "narrow.svg")
 
 
 @dataclass(frozen=True, slots=True)
@@ -440,7 +374,7 @@ class AnalysesOnBoard:
 
 
 def analyses_to_show(
-    workspace: Workspace, splits: Sequence[Published], quarters: Sequence[str], *, private: bool = False
+    workspace: Workspace, splits: Sequence[Place], quarters: Sequence[str], *, private: bool = False
 ) -> list[AnalysesOnBoard]:
     """The results of `hellofresh analyse` for these quarters, in order, except those of chosen systems and of packages
     that are no longer installed.
@@ -458,23 +392,3 @@ def analyses_to_show(
             if described:
                 found.append(AnalysesOnBoard(place.edition, task, sources))
     return found
-
-
-def put_released(opened: Sequence[Published], board: Path, mode: int) -> list[Path]:
-    """Write the copies, delete other files, and return the paths.
-
-    Raises:
-        ReleaseError: if a file does not match its manifest (`bad-hash`).
-    """
-    kept: dict[Path, None] = {}
-    for place in opened:
-        name = place.task if place.split == MAIN else f"{place.task}-{place.split}"
-        for entry in place.manifest.files:
-            copy = board / RELEASED / str(place.edition) / name / entry.path
-            with atomic_path(copy, mode=mode) as new:
-                copy_file(place.folder / entry.path, entry.sha256, new)
-            kept[copy] = None
-    for path in (board / RELEASED).rglob("*"):
-        if path.is_file() and path not in kept:
-            remove_file(path)
-    return list(kept)

@@ -7,22 +7,20 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 
 import numpy as np
 import polars as pl
 
-from hellofresh.core.files import canonical_json, sha256_file
-from hellofresh.core.workspace import Workspace
-from hellofresh.releases.life.load import Published
-from hellofresh.releases.life.manifest import MANIFEST
-from hellofresh.releases.publish import searched_corpus
+from hellofresh.core.files import canonical_json
+from hellofresh.core.quarters import utc_text
 from hellofresh.results.board import schema
+from hellofresh.results.board.systems import tallies
 from hellofresh.results.split.open import BoardSplit
-from hellofresh.submissions.released import due_of
-from hellofresh.tasks import TASKS, EvidenceQuery, get_task, relevance_of
-from hellofresh.tasks.samples import Split
+from hellofresh.tasks import TASKS, get_task, relevance_of
 
+DEPTH = 10
+"""How many documents of each ranking are shown."""
+_MOST_CHARACTERS = 2_000
 _COUNTED = (
     *("ratings", "intercept", "voters", "flip_cost"),
     *("revert_delay_s", "survived_edits", "required_edits", "distinct_users"),
@@ -73,6 +71,29 @@ def period_dates(split: BoardSplit) -> Iterator[schema.PeriodDates]:
         yield schema.PeriodDates(period, len(days[period]), min(days[period]), max(days[period]))
 
 
+def periods(split: BoardSplit) -> Iterator[schema.PeriodBalance]:
+    """Samples of each period and, once labels are public, its candidates by label."""
+    manifest, counts = split.place.manifest, split.counts
+    if manifest.selection is None:
+        return
+    for name, period in manifest.selection.periods.items():
+        found = counts[name].by_label if name in counts else None
+        yield schema.PeriodBalance(manifest.source, name, found, period.taken_per_class, manifest.selection.classes)
+
+
+def funnel(split: BoardSplit) -> Iterator[schema.FunnelStep]:
+    """One row a step, from rows in to candidates kept, in the order in which the filters apply."""
+    manifest = split.place.manifest
+    counted = manifest.collection.funnel
+    steps = [
+        ("rows in", f"{counted.unit} found in the source", counted.rows_in, False),
+        *((drop.reason, drop.meaning, drop.count, True) for drop in counted.drops),
+        ("candidates", "kept by every filter", counted.total_kept, False),
+    ]
+    for number, step in enumerate(steps):
+        yield schema.FunnelStep(manifest.source, number, *step)
+
+
 def labels(split: BoardSplit) -> Iterator[schema.LabelCount]:
     """Samples of each class, also of those that no sample has; nothing before the reveal."""
     if split.shown:
@@ -94,7 +115,7 @@ def releases(split: BoardSplit) -> Iterator[schema.ReleaseFacts]:
     drawn = said.selection or said.prospective
     yield schema.ReleaseFacts(
         version=said.version,
-        sha256=sha256_file(split.place.folder / MANIFEST),
+        sha256=split.manifest_sha256,
         code=said.code,
         source=said.source,
         texts=said.texts,
@@ -124,47 +145,43 @@ def prospects(split: BoardSplit) -> Iterator[schema.Prospect]:
     )
 
 
-def due_ids(
-    workspace: Workspace, splits: Sequence[Published], moment: datetime
-) -> Iterator[tuple[dict[str, str], list[schema.DueId]]]:
-    """The ids that predictions must have, with the keys of their rows: of all splits that take or took predictions.
-
-    With them and the days of each split the site checks what is handed in by the same rules as the command line,
-    without the releases. Ids are there from the opening on; quarters of early versions say nothing of their days.
-
-    Raises:
-        DataError: if a release is damaged.
-    """
-    for edition in sorted({place.edition for place in splits}):
-        for split in Split:
-            places = [one for one in splits if (one.edition, one.split) == (edition, split)]
-            own = [one for task in TASKS for one in places if one.task == task]
-            if not own or not all(one.manifest.calendar or one.manifest.dataset for one in own):
-                continue
-            due, keys = due_of(own), {"edition": str(edition), "split": split}
-            shown = {one.task for one in own if one.has_opened(workspace, moment)}
-            for task, ids in due.ids.items():
-                if task in shown:
-                    yield {**keys, "task": task}, [schema.DueId(key, taken_down=False) for key in sorted(ids)]
-            yield {**keys, "task": ""}, [schema.DueId(key, taken_down=True) for key in sorted(due.taken_down)]
-
-
-DEPTH = 10
-"""How many documents of each ranking are shown."""
-_MOST_CHARACTERS = 2_000
-
-
 def documents(split: BoardSplit) -> Iterator[schema.ShownDocument]:
     """Relevant documents and the first of each ranking, where labels are shown and the licence lets texts be shown."""
-    queries = [sample for sample in split.samples if isinstance(sample, EvidenceQuery)]
-    if not split.shown or not queries or get_task(split.place.task).track != "retrieval":
+    if not split.shown or not split.corpora or get_task(split.place.task).track != "retrieval":
         return
     wanted = {document for label in split.labels.values() for document in relevance_of(label.facts)}
     ranked = split.said.filter("headline").select(pl.col("documents").list.head(DEPTH).explode().drop_nulls().unique())
     wanted.update(ranked.collect(engine="streaming")["documents"])
-    for name, sha256 in sorted({(query.corpus, query.corpus_sha256) for query in queries}):
-        found = searched_corpus(split.workspace, name, sha256)
+    for found in split.corpora:
         if found.corpus is not None and found.is_published:
             for document in found.corpus.documents():
                 if document.id in wanted:
                     yield schema.ShownDocument(document.id, document.title, document.text[:_MOST_CHARACTERS])
+
+
+def samples(split: BoardSplit) -> Iterator[schema.SampleRow]:
+    """Every sample as the board shows it, with what ranked systems made of it."""
+    tally = tallies(split)
+    for sample in split.samples:
+        label = split.labels[sample.id] if split.shown else None
+        facts = {} if label is None else {name: value for name, value in label.facts.items() if value is not None}
+        task = get_task(split.place.task)
+        page, (judged, right) = task.page_of(sample), tally[sample.id]
+        yield schema.SampleRow(
+            id=sample.id,
+            period=sample.period,
+            date=utc_text(sample.date),
+            group=sample.group,
+            license=sample.license,
+            revealed=label is not None,
+            published=not split.withheld,
+            label=None if label is None or not task.classes else label.label,
+            facts=canonical_json(facts),
+            title=page.title,
+            parts=tuple(part.name for part in page.parts),
+            kinds=tuple(part.kind for part in page.parts),
+            texts=tuple(part.text for part in page.parts),
+            link="" if split.is_bundled else page.link,
+            judged=judged,
+            right=None if label is None or not task.classes else right,
+        )

@@ -138,6 +138,7 @@ class SystemFacts:
         entered: the day on which its predictions came in or its run was started (`2026-11-21`), empty if not known.
         contamination: whether it may have seen outcomes: possible, unlikely or unknown, by its knowledge cutoff and the
             quarter's first day; impossible where nobody had decided anything.
+        hollow: uploaded to a main split whose answers are public elsewhere: they may have been looked up.
         prompts: names of the prompts, joined by commas.
         judged: samples.
         failed: samples that could not be judged.
@@ -148,6 +149,7 @@ class SystemFacts:
     origin: str
     entered: str
     contamination: str
+    hollow: bool
     prompts: str
     judged: int
     failed: int | None
@@ -582,7 +584,7 @@ class AddedTable:
 
     Attributes:
         table: the type of its rows, which no other table has, with `SPLIT_KEYS` or `RELEASE_KEYS`.
-        rows: makes the rows of a split (`hellofresh.results.board.splits.BoardSplit`).
+        rows: makes the rows of a split (`hellofresh.results.split.open.BoardSplit`).
         files: names what rows depend on, besides releases, scores and runs, in a workspace and edition.
     """
 

@@ -27,18 +27,26 @@ from hellofresh.evidence.publishers import site_of
 from hellofresh.evidence.web.excluded import ExcludedSources
 from hellofresh.results.board import schema
 from hellofresh.results.calibration import stated_confidences
-from hellofresh.results.split.open import BoardSplit
+from hellofresh.results.split.open import BoardSplit, Place
 from hellofresh.results.split.panel import NOT_ASKED, exposure
 from hellofresh.results.split.tables import RECEIPTS, ReceiptRow
-from hellofresh.runs.plan import read_plan
-from hellofresh.runs.record import read_record
-from hellofresh.runs.regimes import AGENT
 from hellofresh.stats.agreement import answer_agreement
 from hellofresh.stats.calibration import Calibration
-from hellofresh.tasks import get_task
-from hellofresh.tasks.outputs import Status
-from hellofresh.tasks.transcripts import ReadEvent, SearchedEvent, read_transcripts
+from hellofresh.tasks import TASKS, get_task
+from hellofresh.tasks.outputs import Response, Status
+from hellofresh.tasks.samples import MAIN
+from hellofresh.tasks.transcripts import ReadEvent, SearchedEvent
 
+BLOCKED_PAGE, LATER_PAGE, CITED, COPIED = "blocked-page", "later-page", "cited-blocked", "copied-labels"
+"""Kinds of conduct."""
+_EXAMPLES = 5
+"""Samples that are named for each kind of conduct."""
+_FEWEST_OTHERS, _FEWEST_HARD, _SHARE = 3, 10, 0.9
+"""Labels may be copied where an entry is right on 90% of at least ten samples on which no other ranked system is."""
+_MOST_COMPARED = 60
+"""Participants that are compared in pairs; 60 give 1,770 pairs, as many as a page can show."""
+_LIMITED = ("brier", "auc", "reliability", "resolution", "uncertainty")
+"""Figures of a calibration that have an interval."""
 ANSWER = (
     pl.when(pl.col("status") == str(Status.BLOCKED))
     .then(pl.lit(schema.REFUSED))
@@ -52,21 +60,28 @@ def facts(split: BoardSplit) -> Iterator[schema.SystemFacts]:
     """Facts about each system besides its scores."""
     entered = dict(split.receipts.select("origin", "received").iter_rows())
     for row in split.systems:
-        origin, folder = str(row["origin"]), split.workspace.runs / str(row["origin"])
-        record = None if row["kind"] == "submission" else read_record(folder)
-        plan = read_plan(folder) if record else None
+        origin = str(row["origin"])
+        run = split.runs.get(origin)
+        record = run.record if run else None
         yield schema.SystemFacts(
             origin=origin,
-            entered=(entered.get(origin) or (plan.started if plan else ""))[:10],
+            entered=(entered.get(origin) or (run.started if run else ""))[:10],
             contamination=exposure(str(row["knowledge_cutoff"]), split.known_since, split.place.split).value,
+            hollow=_is_hollow(str(row["provenance"]), split.place),
             prompts=", ".join(record.evaluation.prompt_ids) if record else "",
             judged=row["n"],
             failed=record.failed if record else None,
             tokens_in=record.tokens_in if record else None,
             tokens_out=record.tokens_out if record else None,
             cost_usd=record.cost_usd if record else None,
-            manifest=canonical_json(record.model_dump(mode="json")) if record else "",
+            manifest=canonical_json(record.model_dump(mode="json", exclude={"files", "journal"})) if record else "",
         )
+
+
+def _is_hollow(provenance: str, place: Place) -> bool:
+    """Whether an upload's answers may have been looked up; responses are rated here, and decided nowhere else."""
+    decided = place.task in TASKS and TASKS[place.task].output is not Response
+    return provenance == Provenance.UPLOADED and place.split == MAIN and decided
 
 
 def receipts(split: BoardSplit) -> list[ReceiptRow]:
@@ -88,9 +103,6 @@ def calibrations(split: BoardSplit) -> Iterator[tuple[schema.CalibrationRow, lis
         ]  # fmt: skip
         counted = (item.headline, item.subject, item.n, item.clusters, item.few_clusters)
         yield schema.CalibrationRow(origin, prompt, *counted, **_limits(found)), bins
-
-
-_LIMITED = ("brier", "auc", "reliability", "resolution", "uncertainty")
 
 
 def _limits(found: Calibration | None) -> dict[str, Any]:
@@ -164,10 +176,6 @@ def tallies(split: BoardSplit) -> Mapping[str, tuple[int, int]]:
     return unjudged | {key: (judged, 0) for key, judged in said.collect().iter_rows() if key in unjudged}
 
 
-_MOST_COMPARED = 60
-"""Most participants that are compared; the others are left out."""
-
-
 def participants(split: BoardSplit) -> Iterator[schema.Participant]:
     """The runs and submitters; empty once labels are shown."""
     if split.shown:
@@ -209,12 +217,6 @@ def agreements(split: BoardSplit) -> Iterator[schema.AgreementRow]:
             yield schema.AgreementRow(one, two, int(both.sum()), int((first == second).sum()), kappa)
 
 
-BLOCKED_PAGE, LATER_PAGE, CITED, COPIED = "blocked-page", "later-page", "cited-blocked", "copied-labels"
-_EXAMPLES = 5
-_FEWEST_OTHERS, _FEWEST_HARD, _SHARE = 3, 10, 0.9
-"""An entry is listed if it is right on 90% of at least ten samples on which no other ranked system is right."""
-
-
 @dataclass(slots=True)
 class _Seen:
     """Observations of one kind: their number, samples and addresses."""
@@ -241,7 +243,7 @@ def conduct(split: BoardSplit) -> Iterator[schema.ConductRow]:
     if not split.shown:
         return
     copied = dict(_copied(split))
-    agents = [str(row["origin"]) for row in split.systems if row["regime"] == AGENT and row["kind"] != "submission"]
+    agents = split.agents
     cited = _cited(split, agents)
     for row in split.systems:
         origin = str(row["origin"])
@@ -257,9 +259,9 @@ def _by_agent(
     """What its transcripts and its answers' sources show."""
     origin, known = str(row["origin"]), {sample.id for sample in split.samples}
     seen: dict[str, _Seen] = defaultdict(_Seen)
-    transcripts = [
-        item for item in read_transcripts(split.workspace.runs / origin) if item.repetition == 1 and item.id in known
-    ]
+    run = split.runs.get(origin)
+    said = run.transcripts() if run else ()
+    transcripts = [item for item in said if item.repetition == 1 and item.id in known]
     for transcript in transcripts:
         # Pages that were withheld as blocked, and pages from after the bound of the sample's searches.
         bounds = [event.before for event in transcript.events if isinstance(event, SearchedEvent) and event.before]

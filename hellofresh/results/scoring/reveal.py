@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from hellofresh.core.editions import Edition
@@ -22,15 +22,17 @@ from hellofresh.core.files import canonical_json, read_ids, read_jsonl, sha256_f
 from hellofresh.core.stages import Stage
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.draw.prospective import OUTCOMES
+from hellofresh.releases.life.load import load_labels, load_release
 from hellofresh.releases.life.manifest import amend_manifest, file_entry, read_manifest
 from hellofresh.releases.life.state import labels_are_public
-from hellofresh.results.ceiling import publish_ceiling
+from hellofresh.results.ceiling import ceilings
 from hellofresh.results.scoring.people import publish_people
+from hellofresh.results.scoring.ratings import publish_ratings
 from hellofresh.results.scoring.scores import ScoredSplit
+from hellofresh.results.split.arrays import panel_of
 from hellofresh.results.split.entries import Entry
-from hellofresh.results.split.rated import publish_ratings
 from hellofresh.results.split.tables import OVER_REPETITIONS, Score
-from hellofresh.tasks import get_task
+from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.outputs import Choice, Output, Ranking, Response
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 
@@ -83,6 +85,17 @@ def publish_results(workspace: Workspace, scored: ScoredSplit) -> list[RevealRep
     return done
 
 
+def publish_ceiling(workspace: Workspace, edition: Edition, task: Task) -> list[Path]:
+    """Write the ceiling of a quarter whose labels are public, where it is known; gives the file."""
+    release = load_release(workspace, edition, task)
+    panel = panel_of(task, edition, release.samples, load_labels(workspace, edition, task), ())
+    path = workspace.root / "releases" / str(edition) / "ratings" / f"{task.name}.ceiling.jsonl"
+    if not (rows := list(ceilings(panel))):
+        return []
+    write_jsonl(path, map(asdict, rows))
+    return [path]
+
+
 def _prediction_rows(
     entries: Sequence[Entry], released: AbstractSet[str], *, quotes: bool
 ) -> Iterator[dict[str, object]]:
@@ -123,8 +136,11 @@ def _write(
     manifest = read_manifest(folder)
     listed = {entry.path: entry.sha256 for entry in manifest.files}
     hashes = {name: sha256_text("".join(f"{canonical_json(row)}\n" for row in rows)) for name, rows in tables.items()}
-    there = {name: sha256_file(folder / name) if (folder / name).is_file() else None for name in tables}
-    other = [name for name in tables if not listed.get(name) == hashes[name] == there[name]]
+    for name, rows in tables.items():
+        path = folder / name
+        if listed.get(name) == hashes[name] != (sha256_file(path) if path.is_file() else None):
+            write_jsonl(path, rows)  # as it was published
+    other = [name for name in tables if listed.get(name) != hashes[name]]
     if not other:
         return None
     files = [file_entry(folder, folder / name, write_jsonl(folder / name, tables[name])) for name in other]

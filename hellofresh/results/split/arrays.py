@@ -39,6 +39,19 @@ from hellofresh.tasks import Task
 from hellofresh.tasks.outputs import Choice, Output, Status
 from hellofresh.tasks.samples import MAIN, Label, Sample
 
+_PIECE = 50_000
+"""Judgements that are arranged at once; more of them would not fit in memory as rows."""
+_SAID = (
+    pl.when(pl.col("status") == str(Status.BLOCKED))
+    .then(BLOCKED)
+    .when(pl.col("status") == str(Status.NONE))
+    .then(NO_ANSWER)
+    .otherwise(pl.col("label").fill_null(NO_ANSWER))
+    .cast(pl.Int8)
+    .alias("said")
+)
+"""The class, or a code, of a judgement; as `_answer` gives it of an output."""
+
 
 def build_panel(
     workspace: Workspace,
@@ -218,19 +231,6 @@ def arranged_outputs(said: pl.LazyFrame, ids: Sequence[str], classes: int) -> di
         one = PromptOutputs(clean_name(prompt), answers[number], probabilities[chance], certainty[chance])
         found.setdefault(origin, []).append(one)
     return found
-
-
-_PIECE = 50_000
-_SAID = (
-    pl.when(pl.col("status") == str(Status.BLOCKED))
-    .then(BLOCKED)
-    .when(pl.col("status") == str(Status.NONE))
-    .then(NO_ANSWER)
-    .otherwise(pl.col("label").fill_null(NO_ANSWER))
-    .cast(pl.Int8)
-    .alias("said")
-)
-"""See `_answer`."""
 
 
 def _outputs(entry: Entry, prompt: str, place: Mapping[str, int], classes: int) -> PromptOutputs:

@@ -1,37 +1,65 @@
-"""One split of a quarter and task as input of the board's tables: samples, labels, systems and their outputs.
+"""One scored split, opened once: samples, labels, systems, their outputs, facts of runs, and ratings of a study.
 
-The main split is a release; the prospective one holds samples that were undecided at publication, and counts once it
-is resolved, with the decided samples.
+The board's tables are functions of this value; only here a release, a run or a study is read for them. The main split
+is a release; the prospective one holds samples that were undecided at publication, and counts once it is resolved, with
+the decided samples.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from hellofresh.core.errors import DataError
+from hellofresh.core.files import atomic_path, remove_file, sha256_file
 from hellofresh.core.parquet import BadTableError
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.systems import IDENTITY
 from hellofresh.core.workspace import Workspace
+from hellofresh.judging.predicting import PersonAnswer, is_prediction_study, people_answers
+from hellofresh.judging.study import StudyFiles
 from hellofresh.releases.draw.prospective import prospective_outcomes, prospective_splits
 from hellofresh.releases.life.load import Published, load_labels
-from hellofresh.releases.life.manifest import read_manifest
+from hellofresh.releases.life.manifest import MANIFEST, LabelCounts, read_counts, read_manifest
+from hellofresh.releases.publish import copy_file, searched_corpus
+from hellofresh.releases.publish._parts import SearchedCorpus
 from hellofresh.results.split.arrays import arranged_outputs, panel_of
 from hellofresh.results.split.entries import Entry
-from hellofresh.results.split.judgements import Part, entry_numbers, entry_outputs, scan_kept
+from hellofresh.results.split.judgements import Part, entry_numbers, entry_outputs, judgements_file, scan_kept
 from hellofresh.results.split.panel import EntrySection, Panel, section_of
+from hellofresh.results.split.rated import Study, read_study_of
 from hellofresh.results.split.tables import SCORES, WITHOUT_LABELS
-from hellofresh.tasks import TASKS, get_task
-from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Label, Sample
+from hellofresh.runs.plan import read_plan
+from hellofresh.runs.prompts import SLOT, Prompt, PromptSet
+from hellofresh.runs.record import (
+    PROMPTS,
+    RESPONSES,
+    RunRecord,
+    StoredPrompts,
+    StoredResponse,
+    read_prompts,
+    read_record,
+    read_responses,
+)
+from hellofresh.runs.regimes import AGENT
+from hellofresh.submissions.released import due_of
+from hellofresh.tasks import TASKS, EvidenceQuery, Task, get_task
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Label, Sample, Split
+from hellofresh.tasks.transcripts import TRANSCRIPTS, Transcript, read_transcripts
+
+_KEYS = ("edition", "task", "split")
+"""The key columns of scores."""
+Place = Published
+"""A published split, with its manifest."""
 
 
-def places(workspace: Workspace) -> list[Published]:
+def places(workspace: Workspace) -> list[Place]:
     """All splits of a workspace, in order, each with its manifest, which is read only here.
 
     Raises:
@@ -46,11 +74,41 @@ def places(workspace: Workspace) -> list[Published]:
 
 
 @dataclass(frozen=True, slots=True)
+class RunFacts:
+    """What is known of a finished run; its long files are read anew for each question.
+
+    Attributes:
+        record: the record.
+        started: when it started (ISO 8601, UTC), empty if unknown.
+        prompts: reads its wordings.
+        transcripts: reads what happened on the way to each answer.
+        responses: reads the raw answers.
+    """
+
+    record: RunRecord
+    started: str = ""
+    prompts: Callable[[], StoredPrompts | None] = lambda: None
+    transcripts: Callable[[], Sequence[Transcript]] = tuple
+    responses: Callable[[], Iterable[StoredResponse]] = tuple
+
+    @classmethod
+    def read(cls, folder: Path) -> RunFacts | None:
+        """The run in a folder, None if it is not finished; raises RunError if its record or plan is damaged."""
+        record = read_record(folder)
+        if record is None:
+            return None
+        plan = read_plan(folder)
+        files = (partial(read, folder) for read in (read_prompts, read_transcripts, read_responses))
+        return cls(record, plan.started if plan else "", *files)  # type: ignore[arg-type]  # one reader a field
+
+
+@dataclass(frozen=True, slots=True)
 class BoardSplit:
     """The data of a split.
 
     Attributes:
-        workspace, place: where it is.
+        workspace: where it was opened; for tables of other packages, which have files of their own.
+        place: its names and manifest.
         systems: the rows of the scores that stand for a system, for the whole quarter; of a split that is not shown
             only what no label decides.
         said: the judgements of its samples, millions of rows that are read anew for each question.
@@ -64,6 +122,12 @@ class BoardSplit:
         withheld: whether texts are.
         private: whether the board is the maintainers' own.
         panel: the judgements with labels as arrays; None without labels or judgements.
+        runs: by origin, the facts of the systems that are runs.
+        manifest_sha256: hash of the manifest.
+        counts: by period, its candidates by label, where these are public, or the board is the maintainers' own.
+        corpora: the corpora that its samples search.
+        study: the closed study of its responses, None if there is none or labels are secret.
+        people: what people predicted, None if nobody was asked.
     """
 
     workspace: Workspace
@@ -80,6 +144,12 @@ class BoardSplit:
     withheld: bool = False
     private: bool = False
     panel: Panel | None = field(default=None, repr=False)
+    runs: Mapping[str, RunFacts] = field(default_factory=dict, repr=False)
+    manifest_sha256: str = ""
+    counts: Mapping[str, LabelCounts] = field(default_factory=dict, repr=False)
+    corpora: Sequence[SearchedCorpus] = field(default=(), repr=False)
+    study: Study | None = field(default=None, repr=False)
+    people: Sequence[PersonAnswer] | None = field(default=None, repr=False)
 
     @property
     def known_since(self) -> datetime:
@@ -93,6 +163,11 @@ class BoardSplit:
     def is_bundled(self) -> bool:
         """Whether its samples were written for the project."""
         return self.place.manifest.bundled or any(row["bundled"] for row in self.systems)
+
+    @property
+    def agents(self) -> list[str]:
+        """The origins of the agents that we ran."""
+        return [str(row["origin"]) for row in self.systems if row["regime"] == AGENT and row["kind"] != "submission"]
 
     @property
     def ranked(self) -> dict[str, bool]:
@@ -124,7 +199,19 @@ def open_split(
     parts: tuple[Part, ...] = ("", "numbers", "receipts", "waiting")
     said, *others = (scan_kept(workspace, place.edition, place.split, part, place.task) for part in parts)
     numbers, receipts, waiting = (rows.collect() for rows in others)
-    bare = BoardSplit(workspace, place, systems, said, numbers, receipts, waiting, private=private)
+    bare = BoardSplit(
+        workspace,
+        place,
+        systems,
+        said,
+        numbers,
+        receipts,
+        waiting,
+        private=private,
+        runs=_runs(workspace, systems),
+        manifest_sha256=sha256_file(place.folder / MANIFEST),
+        counts=_counts(workspace, place, private=private),
+    )
     dated = manifest.calendar is not None or manifest.dataset is not None
     if place.task not in TASKS or manifest.file("samples.jsonl") is None or not dated:
         return bare
@@ -147,9 +234,110 @@ def open_split(
             samples = [sample if isinstance(sample, published) else task.public(sample) for sample in full]
     # Outputs on samples that were taken down or never decided do not count.
     said = bare.said.filter(pl.col("id").is_in([sample.id for sample in samples]))
-    found = replace(bare, said=said, samples=samples, full=full, labels=labels, shown=shown, withheld=withheld)
-    has_panel = labels and said.head(1).collect(engine="streaming").height
-    return replace(found, panel=_panel(found)) if has_panel else found
+    found = replace(
+        bare,
+        said=said,
+        samples=samples,
+        full=full,
+        labels=labels,
+        shown=shown,
+        withheld=withheld,
+        corpora=[searched_corpus(workspace, *named) for named in sorted(_searched(samples))],
+        study=read_study_of(workspace, edition, task) if place.split == MAIN and shown else None,
+    )
+    if not (labels and said.head(1).collect(engine="streaming").height):
+        return found
+    files = StudyFiles(workspace, edition, place.task)
+    asked = place.split == MAIN and is_prediction_study(files)
+    return replace(found, panel=_panel(found), people=people_answers(files) if asked else None)
+
+
+def _runs(workspace: Workspace, systems: Sequence[Mapping[str, Any]]) -> Mapping[str, RunFacts]:
+    origins = [str(row["origin"]) for row in systems if row["kind"] != "submission"]
+    read = {origin: RunFacts.read(workspace.runs / origin) for origin in origins}
+    return {origin: facts for origin, facts in read.items() if facts is not None}
+
+
+def _counts(workspace: Workspace, place: Place, *, private: bool) -> Mapping[str, LabelCounts]:
+    manifest = place.manifest
+    counts = (manifest.counts or {}) if manifest.revealed or private else {}
+    if private and not counts and manifest.selection is not None and place.split == MAIN:
+        counts = read_counts(workspace.private(place.edition, place.task)) or {}
+    return counts
+
+
+def _searched(samples: Sequence[Sample]) -> set[tuple[str, str]]:
+    """Name and hash of each corpus that samples search."""
+    return {(query.corpus, query.corpus_sha256) for query in samples if isinstance(query, EvidenceQuery)}
+
+
+def question_before(frame: str, task: Task, sample: Sample) -> str:
+    """The text before the instruction in a run's frame, for a sample; findings of the regime stay as slots."""
+    slots = task.slots(sample)
+    findings = {name: f"{{{name}}}" for name in SLOT.findall(frame) if name not in slots}
+    asked = PromptSet("", task.name, "", frame, ())
+    return asked.message(Prompt("", "", ""), slots, **findings).parts[0]
+
+
+def due_ids(
+    workspace: Workspace, splits: Sequence[Place], moment: datetime
+) -> Iterator[tuple[dict[str, str], Sequence[str], bool]]:
+    """The ids that predictions must have: keys, ids, and whether these were taken down; of all splits that take or
+    took predictions.
+
+    With them and the days of each split the site checks what is handed in by the same rules as the command line,
+    without the releases. Ids are there from the opening on; quarters of early versions say nothing of their days.
+
+    Raises:
+        DataError: if a release is damaged.
+    """
+    for edition in sorted({place.edition for place in splits}):
+        for split in Split:
+            own = [
+                one for task in TASKS for one in splits if (one.edition, one.split, one.task) == (edition, split, task)
+            ]
+            if not own or not all(one.manifest.calendar or one.manifest.dataset for one in own):
+                continue
+            due, keys = due_of(own), {"edition": str(edition), "split": split}
+            shown = {one.task for one in own if one.has_opened(workspace, moment)}
+            for task, ids in due.ids.items():
+                if task in shown:
+                    yield {**keys, "task": task}, sorted(ids), False
+            yield {**keys, "task": ""}, sorted(due.taken_down), True
+
+
+def files_of(workspace: Workspace, splits: Sequence[Place]) -> list[Path]:
+    """The files, besides scores, that opened splits rest on; some may be absent."""
+    files = [path for place in splits for path in (place.folder / MANIFEST, *place.texts(workspace))]
+    parts: tuple[Part, ...] = ("", "receipts", "waiting")
+    for edition, split in sorted({(place.edition, place.split) for place in splits}):
+        for private in (False, True):
+            files += [judgements_file(workspace, edition, split, part, private=private) for part in parts]
+    studies = (StudyFiles(workspace, edition, task) for edition, task in workspace.released())
+    files += [path for study in studies for path in (study.ratings, study.key, study.responses)]
+    for name in ("run.json", "plan.json", PROMPTS, RESPONSES, TRANSCRIPTS):
+        files += sorted(workspace.runs.glob(f"*/{name}"))
+    return files
+
+
+def copy_released(opened: Sequence[Place], folder: Path, mode: int) -> list[Path]:
+    """Copy what releases list into a folder, delete other files there, and return the copies.
+
+    Raises:
+        ReleaseError: if a file does not match its manifest (`bad-hash`).
+    """
+    kept: dict[Path, None] = {}
+    for place in opened:
+        name = place.task if place.split == MAIN else f"{place.task}-{place.split}"
+        for entry in place.manifest.files:
+            copy = folder / str(place.edition) / name / entry.path
+            with atomic_path(copy, mode=mode) as new:
+                copy_file(place.folder / entry.path, entry.sha256, new)
+            kept[copy] = None
+    for path in folder.rglob("*"):
+        if path.is_file() and path not in kept:
+            remove_file(path)
+    return list(kept)
 
 
 def _panel(split: BoardSplit) -> Panel:
@@ -173,9 +361,6 @@ def _panel(split: BoardSplit) -> Panel:
     return panel_of(
         task, place.edition, split.samples, split.labels, entries, split=place.split, bundled=bundled, said=said
     )
-
-
-_KEYS = ("edition", "task", "split")
 
 
 def score_files(workspace: Workspace) -> list[tuple[str, Path]]:

@@ -1,33 +1,21 @@
-"""Standings of systems by ratings of their responses, by criterion and part of the samples.
-
-`publish_ratings` writes what is public of a closed study in `releases/<edition>/ratings/`, so that a stranger computes
-its figures again.
-
-- `<task>.parquet`: people's ratings, a row for each response (or link), criterion and rater. Raters have numbers, links
-  are named by a hash, comments and times are left out.
-- `<task>.key.parquet`: which system wrote a response, and the SHA-256 of its text.
-- `<task>.rubric.toml`: what was rated by.
-- `<task>.standings.jsonl`: where every system stands: overall, by part of the samples, and on each criterion.
-
-No text of a sample or response is in them. Ratings of samples that were taken down are left out.
-"""
+"""Standings of systems by ratings of their responses, by criterion and part of the samples."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 
 from hellofresh.core.editions import Edition
-from hellofresh.core.files import remove_file, sha256_text, write_bytes, write_jsonl
-from hellofresh.core.parquet import Table, write_parquet
 from hellofresh.core.workspace import Workspace
+from hellofresh.judging.comparison import counted_values
+from hellofresh.judging.judges import judge_quality, known_judges
 from hellofresh.judging.predicting import is_prediction_study
 from hellofresh.judging.rubric import Criterion
 from hellofresh.judging.study import (
+    BlindedResponse,
     JudgeKind,
     RatedStudy,
     StudyFiles,
@@ -36,7 +24,6 @@ from hellofresh.judging.study import (
     read_samples,
     read_study,
 )
-from hellofresh.releases.life.load import Published
 from hellofresh.results.split.arrays import panel_of
 from hellofresh.results.split.rated_entries import rated_entries
 from hellofresh.results.split.tables import RatedStanding
@@ -118,53 +105,54 @@ def _standings(
 
 
 @dataclass(frozen=True, slots=True)
-class PublishedKey:
-    """Which system wrote a response, and the SHA-256 of its text."""
+class Study:
+    """A closed study of a split's responses, opened.
 
-    response: str
-    sample: str
-    system: str
-    text_sha256: str
-
-
-_KEY = Table(PublishedKey)
-_RATING_COLUMNS = ("sample", "response", "link", "judge", "criterion", "value", "weight")
-"""What is published of a person's rating; `link` is the start of the SHA-256 of the link's address, or empty."""
-
-
-def publish_ratings(workspace: Workspace, edition: Edition, task: Task) -> list[Path]:
-    """Write the public files of a release's closed study, if it has one; returns the files.
-
-    Raises:
-        DataError: if a file of the study is damaged.
+    Attributes:
+        rated: its rubric, ratings and key.
+        responses: the blinded responses.
+        addresses: of its samples, by id.
     """
+
+    rated: RatedStudy
+    responses: Sequence[BlindedResponse]
+    addresses: Mapping[str, str]
+
+    @property
+    def kinds(self) -> list[JudgeKind]:
+        """The kinds of judges that rated, people first."""
+        kinds = [JudgeKind(kind) for kind in self.rated.ratings["kind"].unique().sort().to_list()]
+        return sorted(kinds, key=lambda kind: kind is not JudgeKind.PERSON)
+
+    def may_rank(self, kind: JudgeKind) -> Mapping[str, bool]:
+        """By criterion, whether ratings of this kind may rank systems: people's do, judges' if all of them may."""
+        criteria = self.rated.rubric.criteria
+        if kind is JudgeKind.PERSON:
+            return {criterion.id: True for criterion in criteria}
+        own = [judge for judge, its in known_judges(self.rated) if its == kind]
+        found = [{item.criterion: item.ranks for item in judge_quality(self.rated, judge)} for judge in own]
+        return {
+            criterion.id: bool(found) and all(quality.get(criterion.id, False) for quality in found)
+            for criterion in criteria
+        }
+
+    @property
+    def overall_means(self) -> Sequence[Mapping[str, tuple[float, int]]]:
+        """By response, the mean overall rating and the number of ratings: of people, then of judges."""
+        overall = self.rated.rubric.criterion(self.rated.rubric.overall)
+        found = []
+        for kinds in ((JudgeKind.PERSON,), (JudgeKind.MODEL, JudgeKind.CLASSIFIER)):
+            counted = counted_values(main_ratings(self.rated.ratings, *kinds), overall).group_by("response")
+            rows = counted.agg(pl.col("value").mean(), pl.len().alias("count")).iter_rows()
+            found.append({name: (value, count) for name, value, count in rows})
+        return found
+
+
+def read_study_of(workspace: Workspace, edition: Edition, task: Task) -> Study | None:
+    """The closed study of a release's responses, None if there is none; raises DataError if a file is damaged."""
     files = StudyFiles(workspace, edition, task.name)
-    folder = workspace.root / "releases" / str(edition) / "ratings"
-    paths = [folder / f"{task.name}.{end}" for end in ("parquet", "key.parquet", "rubric.toml", "standings.jsonl")]
-    if not (files.key.is_file() and files.ratings.is_file()) or is_prediction_study(files):
-        return []
-    study, samples = (
-        read_study(workspace, edition, task.name),
-        Published.open(workspace, edition, task.name).samples(task),
-    )
-    of_people = main_ratings(study.ratings, JudgeKind.PERSON)
-    rated = of_people.filter(pl.col("sample").is_in([sample.id for sample in samples]))
-    if rated.is_empty():
-        for path in paths:
-            remove_file(path)
-        return []
-    hashed = {link: sha256_text(link)[:16] if link else "" for link in rated["link"].unique().to_list()}
-    rated = rated.with_columns(pl.col("link").replace_strict(hashed, return_dtype=pl.String))
-    table, key, rubric, standings = paths
-    write_parquet(table, rated.select(_RATING_COLUMNS).sort(_RATING_COLUMNS[:5]))
-    texts = {response.id: response.text for response in read_responses(study.files)}
-    rows = study.own_key.filter(pl.col("response").is_in(rated["response"].to_list())).iter_rows(named=True)
-    keys = (
-        PublishedKey(row["response"], row["sample"], row["system"], sha256_text(texts.get(row["response"], "")))
-        for row in rows
-    )
-    write_parquet(key, _KEY.frame(keys).sort("response"))
-    write_bytes(rubric, files.ratings.with_name(f"{task.name}.rubric.toml").read_bytes())
-    found = map(asdict, rated_standings(study, task, samples))
-    write_jsonl(standings, ({name: value for name, value in row.items() if name != "kind"} for row in found))
-    return paths
+    closed = files.ratings.is_file() and files.key.is_file()
+    if not task.takes(Response) or not closed or is_prediction_study(files):
+        return None
+    addresses = {item.id: item.address for item in read_samples(files)}
+    return Study(read_study(workspace, edition, task.name), read_responses(files), addresses)

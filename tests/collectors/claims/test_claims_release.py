@@ -122,6 +122,12 @@ def test_the_api_gives_reviews_in_the_form_of_a_feed(
         chat.behave = lambda *_, reply=reply: reply
         with pytest.raises(SourceError, match=why):
             fetched("third.example")
+    for page in ({"claims": [true], "nextPageToken": "two"}, {"claims": [], "nextPageToken": "two"}):
+        asked = len(chat.paths)
+        chat.behave = lambda *_, page=page: Reply(json.dumps(page).encode())
+        with pytest.raises(SourceError, match="the same page again"):
+            fetched("endless.example")
+        assert len(chat.paths) == asked + 2
     monkeypatch.setattr("collectors.claims.feed._MOST_PAGES", 1)
     chat.behave = lambda *_: Reply(json.dumps(first).encode())
     with pytest.raises(SourceError, match="more than 1 pages"):

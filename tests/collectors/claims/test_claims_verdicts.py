@@ -98,7 +98,11 @@ Falso: el alcalde cerró nueve puentes
 C'est faux : le maire n'a pas fermé neuf ponts
 [SALAH] Sembilan jembatan ditutup
 Neun Brücken wurden gesperrt (Falsch)
-Nine bridges were closed - rated: mostly false""".splitlines()
+Nine bridges were closed - rated: mostly false
+WRONG: The tariffs raised prices
+[Confirmed] Nine bridges were closed
+Fact check: wrong. Nine bridges were closed
+Nine bridges were closed (rated correct)""".splitlines()
 
 
 @pytest.mark.parametrize("claim", GIVEAWAYS)
@@ -121,11 +125,41 @@ def test_a_text_that_begins_or_ends_with_a_verdict_is_seen(claim):
         "A fake bridge was sold to tourists",
         "El alcalde cerró nueve puentes",
         "Das Rathaus ist richtig teuer geworden",
+        "Wrong! The tariffs raised prices, said Trump",
+        "Real: a documentary opens on Monday",
+        "The minister said the photo was edited. Confirmed",
+        "Certo: o salário mínimo subiu 5%, diz Lula",
+        "Right, we closed nine bridges. Correct",
+        "Fake! Nine bridges were never closed",
+        "Falso: no cerré los puentes, dijo el alcalde",
+        "Richtig: Die Stadt hat neun Brücken",
+        "Edited: the letters of a miller. Verified",
+        "Stimmt! Neun Brücken sind offen, sagt der Bürgermeister",
         "False",
     ],
 )
 def test_a_verdict_within_a_sentence_is_part_of_the_claim(claim):
     assert not VerdictTable.load().begins_or_ends(claim, "a.example")
+
+
+READ = {
+    "false": """\u274c False|rated_false|Rated false|This claim is false.|FALSE - altered image|F\u200bALSE|not-true
+        |Not_True|AI-generated image|KI-generiert|Stimmt nicht|No es cierto|Nieprawda|Doğru değil|गलत|خاطئ|거짓
+        |Não é verdade|completely false|The video is fake|Verdict: False|We rate it False|Our rating: FALSE|Fake/Hoax
+        |False \U0001f6ab|This photo was digitally altered|Non è vero|Niet waar|Ikke sant|Tidak benar|Это ложь|虚假
+        |Це неправда|誤情報|Nu este adevărat|Det stämmer inte|False. Fabricated.|Totally Fake|ψευδές""",
+    "mixed": "half_true|This post is misleading|partly true, partly false|Half Truth \u26a0|C'est trompeur",
+    "true": "\u2705 True|Rated true|mostly_true|This statement is accurate|C'est exact|Das stimmt|É verdade|সত্য",
+    "unknown-verdict": """False, but true|\u2705 False|\u274c True|not false|False (satire)|True if you squint|rated
+        |this claim|false flag|the truth is out there|completely|True/False|Nearly|___|\u274c""",
+}
+
+
+@pytest.mark.parametrize("reading", READ)
+def test_signs_and_words_around_a_verdict_change_nothing_and_nothing_is_guessed(reading):
+    table = VerdictTable.load()
+    words = [" ".join(one.split()) for one in READ[reading].split("|")]
+    assert {one: table.read("a.example", ReviewRating(one)) for one in words} == dict.fromkeys(words, reading)
 
 
 def test_a_publishers_own_verdict_is_one_of_its_own_claims_only():
@@ -181,7 +215,7 @@ def test_a_language_or_publisher_with_one_class_is_left_out_and_named(tmp_path):
     drops = dropped(found)
     assert (drops["one-class-publisher"], drops["one-class-language"]) == (5, 4)
     languages = "language fr (1 claims, all false); language it (3 claims, all false)"
-    assert found.warnings == [
+    assert [line for line in found.warnings if "wording" not in line] == [
         f"left out, as they have one class only: publisher b.example (5 claims, all false); {languages}."
     ]
 

@@ -216,7 +216,7 @@ class TestColumns:
         folder = twelve.write()
         self.without(folder, "noteStatusHistory", {"lockedStatus"})
         error = refusal(folder, allow_missing_columns=True)
-        assert "--label-source current" in str(error)
+        assert "label-source" not in str(error) and 'columns = { lockedStatus = "NEW NAME" }' in str(error)
         self.without(folder, "notes", {"tweetId"})
         assert "tweetId missing" in str(refusal(folder, allow_missing_columns=True))
 

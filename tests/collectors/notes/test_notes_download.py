@@ -282,6 +282,31 @@ def test_a_server_that_never_gets_better_is_given_up_and_nothing_looks_whole(
     assert_whole(fetch(), source)
 
 
+def test_a_server_that_sends_one_file_for_every_number_is_refused_at_the_second(fetch: Fetch, source: Source) -> None:
+    same = source.files[f"/{BASE}/notes/notes-00000.zip"]
+    source.files |= {f"/{BASE}/notes/notes-{number:05d}.zip": same for number in range(50)}
+    with fails_with("no-progress", "notes-00001.zip: the same file as the one before it"):
+        fetch()
+    assert len([path for path, span, _ in source.asked if "notes-0" in path and span != "bytes=0-0"]) == 2
+
+
+def test_a_server_that_sends_another_version_after_each_cut_is_given_up(fetch: Fetch, source: Source) -> None:
+    path, number = f"/{BASE}/notes/notes-00000.zip", 0
+    answer = source.answer
+
+    def other_each_time(*arguments: Any) -> Reply:
+        nonlocal number
+        number += 1
+        source.validator = ("ETag", f'"{number}"')
+        source.always = {path: "cut:9000" if number % 2 else "cut:10"}
+        return answer(*arguments)
+
+    source.chat.behave = other_each_time
+    with fails_with("download-failed"):
+        fetch()
+    assert len(fetch.waits) < 20
+
+
 def test_a_gap_in_the_shards_stops_and_loses_nothing_in_silence(fetch: Fetch, source: Source) -> None:
     del source.files[f"/{BASE}/notes/notes-00001.zip"]
     with fails_with("missing-shard"):

@@ -49,7 +49,7 @@ def test_all_reasons_are_listed_in_order_even_when_nothing_is_dropped(twelve: An
     funnel = run(twelve).funnel
     reasons = [drop.reason for drop in funnel.drops]
     assert [reason for reason in reasons if reason not in ("ai-writer", "error")] == list(FAULTS)
-    assert (funnel.rows_in, funnel.dropped, funnel.total_kept) == (12, 0, 12)
+    assert (funnel.rows_in, {drop.count for drop in funnel.drops}, funnel.total_kept) == (12, {0}, 12)
 
 
 @pytest.mark.parametrize("reason", FAULTS)
@@ -154,4 +154,4 @@ def test_a_collection_of_nothing_says_what_to_do(dump: Any) -> None:
     dump.note(1, at="2020-01-01T00:00:00", locked=False)
     assert run(dump).warnings == ["No note of 2023Q2 was kept; the counts of dropped notes say why."]
     dump.note(2, locked=False)
-    assert run(dump).warnings == ["No status of 2023Q2 is locked: take a later dump, or pass --label-source current."]
+    assert run(dump).warnings == ["No status of 2023Q2 is locked: take a later dump."]

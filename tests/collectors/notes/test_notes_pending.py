@@ -174,7 +174,10 @@ def test_a_status_that_showed_before_the_deadline_is_counted_and_never_scored(da
 
 
 def test_make_release_draws_asks_resolves_and_scores_where_the_settings_say_so(dated, place, cli) -> None:
-    (place / "hellofresh.toml").write_text("[release.prospective]\nenabled = true\ndays = 4\n")
+    (place / "hellofresh.toml").write_text(
+        "[release.prospective]\nenabled = true\ndays = 4\n"
+        "drawn_before_opening_days = 90\nleast_samples = 6\nresolved_after_days = 20\n"
+    )
     (place / "submissions").mkdir()
     for day, fill in (("2026-11-21", first_day), ("2026-12-20", partial(later, turned=False))):
         run = ("release", "run", *OF_IT, "--notes-dump", dated(day, fill), "--models", "always-yes")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import lzma
 from collections.abc import Callable
 from pathlib import Path
@@ -80,3 +81,17 @@ def test_real_votes_are_fitted(shared_data: Path, tmp_path: Path, needed: Callab
     items, _ = fit_votes(tmp_path / "votes.csv")
     assert items.height == items["intercept"].count() == 50
     assert items["error"].median() < 0.05
+
+
+def test_of_two_votes_the_later_one_counts_whatever_the_order_of_rows(tmp_path: Path) -> None:
+    rows = [("r", "i", 1, 5), ("r", "i", -1, 9), ("r", "i", 0, 7), ("s", "i", 0, 5), ("s", "i", 1, 5), ("s", "j", 1, 2)]
+    found = set()
+    for order in itertools.permutations(rows):
+        lines = ["voter-id,comment-id,vote,timestamp", *(",".join(map(str, row)) for row in order)]
+        (tmp_path / "v.csv").write_text("\n".join(lines))
+        items, votes = read_votes(tmp_path / "v.csv")
+        found.add((tuple(items), tuple(votes.note), tuple(votes.rater), tuple(votes.level)))
+    assert found == {(("i", "j"), (0, 0, 1), (0, 1, 1), (0, 2, 2))}
+    (tmp_path / "v.csv").write_text("rater,item,vote,timestamp\nr,i,1,soon\n")
+    with pytest.raises(SourceError, match="row 1 of 1 has a timestamp"):
+        read_votes(tmp_path / "v.csv")

@@ -64,7 +64,7 @@ def test_an_edit_becomes_a_sample_as_a_reader_sees_it(dump):
 
 def test_the_funnel_counts_every_change_once_and_names_every_reason(dump):
     found = collect(QUARTER, [dump()], EditsSettings())
-    assert found.funnel.rows_in == found.funnel.dropped + 2
+    assert found.funnel.rows_in == sum(drop.count for drop in found.funnel.drops) + 2
     assert dropped(found) == {"too-short": 2, "restores-old-text": 1}
     assert [drop.reason for drop in found.funnel.drops] == [fate.value for fate in MEANINGS]
     assert found.funnel.context["revisions"] == len(TEXTS)
@@ -125,7 +125,7 @@ def test_only_edits_of_the_quarter_are_asked_about(wiki, tmp_path):
             "markup-only",
         ),
         (LEAD + "<ref>Another book with a very long title indeed, p. 12.</ref>", "markup-only"),
-        ("<ref>A book that stands alone, p. 1.</ref> {{also|what nobody sees in it}}", "nothing-to-read"),
+        ("<ref>A book that stands alone, p. 1.</ref> {{see also|what nobody sees in it}}", "nothing-to-read"),
         (LEAD + " [http://spam.example/a/very/long/address/of/nothing/at/all?x=1]", "urls-only"),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 
 from collectors.wikipedia.collect import EditsSettings, collect
 from collectors.wikipedia.live import collect_live
-from collectors.wikipedia.site import WikiSite
+from collectors.wikipedia.site import WikiAnswers, WikiSite
 from collectors.wikipedia.source import EditSampling, LiveSource
 from collectors.wikipedia.wikitext import Revision
 from hellofresh.core.errors import SourceError
@@ -46,6 +46,10 @@ class SmallWiki:
         body = {"curtimestamp": utc_text(self.now)}
         if question.get("list") == "recentchanges":
             return body | {"query": {"recentchanges": self.changes(question)}}
+        if question.get("meta") == "siteinfo":
+            names = {"6": {"id": 6, "name": "Datei"}, "14": {"id": 14, "name": "Kategorie", "canonical": "Category"}}
+            older = [{"id": 6, "alias": "Bild"}]
+            return body | {"query": {"general": {"lang": "de"}, "namespaces": names, "namespacealiases": older}}
         if question["prop"] == "info":
             titles = question["titles"].split("|")
             renamed = [{"from": title, "to": title.capitalize()} for title in titles if title != title.capitalize()]
@@ -143,12 +147,97 @@ def test_named_pages_give_what_their_dump_gives_and_are_asked_for_once(small, li
     assert (source.name, source.size) == (f"{API} (70 revisions, 1100 to 7109)", size) and not found.warnings
     assert said == [f"{number} of 7 pages, 0 requests" for number in range(1, 8)]
     asked = len(small.asked)
-    assert asked == 3 + 7 * 4  # three titles at once, and three revisions
+    assert asked == 1 + 3 + 7 * 4  # the wiki's names, three titles at once, and three revisions
     assert live(*titles) == found and len(small.asked) == asked
     # The ends of histories may grow; what has a successor does not.
     assert live(*titles, refresh=True) == found and len(small.asked) == asked + 3 + 7
     with fails_with("unknown-page", "no article 'Talk'"):
         live("Talk")
+
+
+def test_the_wikis_own_names_hide_its_images(small, live):
+    for page, revisions in small.pages.items():
+        more = [r.text and f"[[Bild:a.jpg|mini|Die Mühle]] {r.text}" for r in revisions]
+        small.pages[page] = [r._replace(text=text) for r, text in zip(revisions, more, strict=True)]
+    found = live(*map(small.title, small.pages)).candidates
+    assert len(found) == 14 and not any("Mühle" in one.sample.paragraph for one in found)
+
+
+def same_again(answer, question):
+    """The first page of a history for ever, with the continuation of the first."""
+    first = {key: value for key, value in question.items() if key != "rvcontinue"}
+    return answer(first) if "pageids" in question else answer(question)
+
+
+def other_mark(answer, question):
+    """The first page for ever, with a continuation that differs each time."""
+    found = same_again(answer, question)
+    return found | ({"continue": {"rvcontinue": question.get("rvcontinue", "") + "1"}} if "continue" in found else {})
+
+
+def back_to_the_first(answer, question):
+    """A second page that points to itself."""
+    found = answer(question)
+    return found | ({"continue": {"rvcontinue": question["rvcontinue"]}} if "rvcontinue" in question else {})
+
+
+@pytest.mark.parametrize(
+    ("fault", "drawn"),
+    [(same_again, False), (other_mark, False), (back_to_the_first, False), (same_again, True), (other_mark, True)],
+)
+def test_a_history_that_goes_on_without_progress_is_refused_and_read_once_the_server_is_well(
+    small, live, monkeypatch, fault, drawn
+):
+    answer = small.answer
+    monkeypatch.setattr(small, "answer", lambda question: fault(answer, question))
+
+    def run():
+        sampling = {"pages": 8, "window_minutes": 1440} if drawn else {}
+        return live(*([] if drawn else map(small.title, small.pages)), **sampling)
+
+    with fails_with("no-progress", "the same page again"):
+        run()
+    assert len(small.asked) < 200
+    monkeypatch.setattr(small, "answer", answer)
+    assert run().candidates
+
+
+def test_what_an_earlier_version_stored_without_progress_is_asked_for_again(small, live, monkeypatch):
+    monkeypatch.setattr("hellofresh.core.net.paging.Paging.step", lambda *_: None)
+    monkeypatch.setattr("hellofresh.core.net.paging.Paging.is_new", lambda *_: True)
+    answer, left = small.answer, [40]
+
+    def stuck(question):
+        left[0] -= 1
+        if not left[0]:
+            raise SourceError("stopped", code="stopped")
+        return same_again(answer, question)
+
+    monkeypatch.setattr(small, "answer", stuck)
+    monkeypatch.setattr(WikiAnswers, "get", lambda *_: None)
+    with fails_with("stopped"):
+        live("mill 1")
+    monkeypatch.undo()
+    monkeypatch.setattr(WikiSite, "_fetch", lambda _, question: answer(question))
+    monkeypatch.setattr("collectors.wikipedia.site._BATCH", 3)
+    assert live("mill 1").candidates
+
+
+def test_after_a_bad_continuation_the_page_is_read_anew_once(small, live, monkeypatch):
+    answer, bad = small.answer, [1]
+
+    def refusing(question):
+        if "rvcontinue" in question and bad[0]:
+            bad[0] -= 1
+            raise SourceError("no", code="api-bad-continue")
+        return answer(question)
+
+    monkeypatch.setattr(small, "answer", refusing)
+    whole = live("mill 1")
+    assert len(whole.candidates) == 2
+    bad[0] = 9
+    with fails_with("api-bad-continue", "no"):
+        live("mill 2")
 
 
 def test_undecided_edits_are_collected_too(small, live, whole):

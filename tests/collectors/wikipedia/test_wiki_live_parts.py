@@ -268,11 +268,12 @@ def test_what_was_read_of_a_page_has_a_digest_of_all_that_counts():
 def test_an_old_text_is_known_by_the_hashes_of_so_many_revisions_before(monkeypatch):
     monkeypatch.setattr("collectors.wikipedia.site._HASHES", 2)
     site = WikiSite.__new__(WikiSite)
+    site._api = API
     for hashes in (hashes for count in range(5) for hashes in product(("a", "b", None), repeat=count)):
         for lookback in range(4):
             limits = []
 
-            def answer(page, question, hashes=hashes, limits=limits):
+            def answer(page, question, _paging, hashes=hashes, limits=limits):
                 assert (page, question["rvstartid"], question["rvdir"]) == (5, "9", "older")
                 start, limit = int(question.get("rvcontinue", "0")), int(question["rvlimit"])
                 limits.append(limit)

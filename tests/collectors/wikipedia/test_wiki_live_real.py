@@ -6,12 +6,14 @@ import bz2
 import gzip
 import lzma
 import os
+import random
 import subprocess
 import sys
 import time
 from collections import Counter
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -411,3 +413,124 @@ def test_what_was_drawn_in_time_stays_drawn_when_the_wiki_forgets(mediawiki, sto
     assert (again.funnel, by_id(again)) == (first.funnel, by_id(first))
     assert (len(first.warnings), len(again.warnings)) == (0, 1)
     refused("no-recent-changes", live, Quarter(2008, 2), **draw)
+
+
+# -- one whole day ------------------------------------------------------------------------------------------------
+
+ASK = """
+from pathlib import Path
+from collectors.settings import EditsSettings
+from collectors.wikipedia.live import collect_live
+from collectors.wikipedia.source import EditSampling, LiveSource
+from hellofresh.core.quarters import Quarter
+source = LiveSource(api={api!r}, contact="tests@example.org", per_minute=6000,
+                    sampling=EditSampling(pages=400, window_minutes=60, per_window=200))
+collect_live(Quarter({year}, {number}), source, EditsSettings(), folder=Path({folder!r}), refresh=True,
+             progress=lambda _: None)
+"""
+
+
+class PlayedDay:
+    """A wiki on which people write, and those who clean up move, delete and suppress, hour by hour.
+
+    What is good is left alone, and what is bad mostly reverted, after which others go on elsewhere in the article.
+    """
+
+    def __init__(self, wiki, draw):
+        self.draw, self.done, self.due = draw, Counter(), []
+        self.titles, self.parts = {}, {}  # by number of the page
+        names = ("Admin", "Dora", "Emil", "~2026-77777-1", "~2026-77777-2")
+        self.admin, *self.people = (client(wiki, name) for name in names)
+
+    def hour(self):
+        drawn = self.draw.choices(
+            ("good", "vandal", "move", "space", "hide", "delete"), (6, 6, 0.7, 0.4, 0.7, 0.4), k=4
+        )
+        due, self.due = self.due[:14], self.due[14:]
+        for kind, page, *more in [("new", len(self.parts)), *due, *((kind, None) for kind in drawn)]:
+            number = self.draw.choice(sorted(self.titles)) if page is None else page
+            if kind == "new" or number in self.titles:
+                getattr(self, kind)(number, *more)
+                self.done[kind] += 1
+
+    def save(self, page, who, **parts):
+        self.parts[page] = {**self.parts.get(page, {}), **parts}
+        who.edit(self.titles[page], article(**self.parts[page]))
+
+    def new(self, page):
+        self.titles[page] = f"Day {page}"
+        self.save(page, self.admin, lead=f"{LEAD} This is mill {page}.")
+
+    def good(self, page):
+        written = (
+            f" In year {self.done['good']} the monks of the abbey ground the corn of {self.done['good']} villages."
+        )
+        self.save(page, self.draw.choice(self.people), lead=self.parts[page]["lead"] + written)
+        self.due += [("tail", page)] * 3
+
+    def vandal(self, page):
+        who, lead = self.draw.choice(self.people), self.parts[page]["lead"]
+        claim = f" Everybody knows that giants built it {self.done['vandal']} thousand years ago, on the Moon."
+        self.save(page, who, lead=lead + claim)
+        self.due += [("revert", page, who, lead), *[("tail", page)] * 3]
+
+    def revert(self, page, who, lead):
+        self.save(page, next(one for one in (self.admin, *self.people) if one is not who), lead=lead)
+
+    def tail(self, page):
+        self.save(page, self.draw.choice(self.people), tail=f"It is museum number {self.done['tail']}.")
+
+    def move(self, page, to=""):
+        new = to or f"{self.titles[page]} moved"
+        self.admin.post("move", **{"from": self.titles[page], "to": new, "reason": "x", "noredirect": "1"})
+        self.titles[page] = new
+
+    def space(self, page):
+        title = self.titles[page]
+        self.move(page, title.removeprefix("Project:") if title.startswith("Project:") else f"Project:{title}")
+
+    def hide(self, page):
+        query = {"action": "query", "prop": "revisions", "rvprop": "ids", "rvlimit": "4"}
+        ids = [
+            one["revid"] for one in self.admin.get(titles=self.titles[page], **query)["query"]["pages"][0]["revisions"]
+        ]
+        if ids[1:]:
+            self.admin.post("revisiondelete", type="revision", ids=str(self.draw.choice(ids[1:])), hide="content|user",
+                            suppress=self.draw.choice(["yes", "no"]))  # fmt: skip
+
+    def delete(self, page):
+        self.admin.post("delete", title=self.titles.pop(page))
+
+
+@pytest.mark.slow
+def test_a_played_day_with_kills_gives_what_the_dump_of_its_end_gives(needed, tmp_path):
+    needed(is_ready(), "MediaWiki with PHP (tests/mediawiki/up.sh prepare)")
+    draw, kills = random.Random(24), 0
+    (tmp_path / "wiki").mkdir()
+    with served_wiki(tmp_path / "wiki", []) as wiki:
+        day, quarter, folder = PlayedDay(wiki, draw), Quarter.containing(datetime.now(UTC)), tmp_path / "killed"
+        ask = ASK.format(api=wiki.api, year=quarter.year, number=quarter.number, folder=str(folder))
+        for hour in range(24):
+            day.hour()
+            wiki.run("jobs")
+            if hour % 4 == 3:
+                process = subprocess.Popen([sys.executable, "-c", ask], stderr=subprocess.DEVNULL)
+                before = sum(path.stat().st_size for path in folder.glob("*.sqlite*"))
+                grown = before + draw.randint(0, 60_000)
+                deadline = time.monotonic() + 60
+                while process.poll() is None and time.monotonic() < deadline:
+                    if sum(path.stat().st_size for path in folder.glob("*.sqlite*")) > grown:
+                        break
+                    time.sleep(0.01)
+                kills += process.poll() is None
+                process.kill()
+                process.wait()
+        sampling = EditSampling(pages=400, window_minutes=60, per_window=200)
+        source = LiveSource(api=wiki.api, contact=CONTACT, sampling=sampling, per_minute=6000)
+        run = partial(collect_live, quarter, source, EditsSettings(), refresh=True, progress=lambda _: None)
+        found, fresh = run(folder=folder), run(folder=tmp_path / "fresh")
+        whole = by_id(collect(quarter, [wiki.dump()], EditsSettings()))
+    assert kills and all(day.done[kind] for kind in ("move", "space", "hide", "delete", "revert", "good"))
+    assert by_id(found) == by_id(fresh) and dropped(found) == dropped(fresh)
+    labels = {candidate.label.label for candidate in found.candidates}
+    assert labels == {0, 1} and unnamed(by_id(found)).items() <= unnamed(whole).items()

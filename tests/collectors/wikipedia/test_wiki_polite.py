@@ -115,7 +115,13 @@ def test_a_lagging_wiki_is_left_alone_for_as_long_as_it_says(server, headers, wa
 
 RATE = b'{"error":{"code":"ratelimited"}}'
 JUDGED = [
-    (200, b"{}", {}, None), (200, b"", {"MediaWiki-API-Error": "badtoken"}, None),
+    (200, b"{}", {}, None), (200, b"{}", {"MediaWiki-API-Error": "badtoken"}, None),
+    (200, b"", {}, ("the answer is empty, or JSON that is cut", None)),
+    (200, b'{"query": {"pages"', {}, ("the answer is empty, or JSON that is cut", None)),
+    (200, b"<html>", {}, None),
+    (200, b"{}", {"X-Database-Lag": "7"}, ("the wiki answered that its database lags behind", 5.0)),
+    (200, b'{"error":{"code":"internal_api_error_DBQueryError"}}', {},
+     ("the wiki answered internal_api_error_DBQueryError", None)),
     (503, b"", {}, ("the server answered 503", None)),
     (503, b"", {"Retry-After": "7"}, ("the server answered 503", 7.0)),
     (429, b"", {"Retry-After": "7"}, ("the server answered 429", 7.0)),

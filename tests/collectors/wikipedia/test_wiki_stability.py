@@ -247,6 +247,8 @@ def test_the_generated_histories_reach_every_fate_of_the_rule(wiki):
         Fate.URLS_ONLY,
         Fate.MARKUP_ONLY,
         Fate.NOTHING_TO_READ,
+        Fate.UNKNOWN_TEMPLATE,
+        Fate.LITTLE_TO_READ,
         Fate.OTHER_KIND,
     }
     assert set(Fate) - set(reached) <= never_here

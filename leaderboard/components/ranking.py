@@ -1,0 +1,377 @@
+"""The ranking as a picture: who leads and how surely, all systems on one scale, and a row for each.
+
+Drawn as plain HTML boxes for both renderers, placed in percent, as in `charts.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from hellofresh.results.standings import Pair, Standing
+from hellofresh.tasks.samples import MAIN
+from leaderboard.components.charts import interval_bar
+from leaderboard.components.labels import Links, money
+from leaderboard.components.markup import Html, el, inner_link, join, named, visible
+from leaderboard.components.scale import Scale, figure
+from leaderboard.components.standings import GROUPS, Line, by_rank, group_of, prices, usual
+from leaderboard.components.tables import interval
+from leaderboard.data.board import ALL_PERIODS, Board, BoardEntry, SplitKey, kept
+
+APART = 0.05
+"""Two systems with an adjusted p-value below this differ significantly."""
+AT_FIRST = 50
+"""Rows that are shown before the visitor asks for all."""
+COLOURS = 12
+"""Colours of makers in style.css, which pass a contrast of 3:1 in light and dark."""
+_NAMED_ON_SCALE = 3
+_MOST_NAMED = 6
+_MOST_TICKS = 8
+_NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten", "Eleven", "Twelve")
+_ON_SCALE = ("system", "baseline")
+
+
+@dataclass(frozen=True, slots=True)
+class Front:
+    """Who is ahead on a split.
+
+    Attributes:
+        leaders: the first system, and those that do not differ significantly from it.
+        others: the further ranked systems.
+        real: whether the first is significantly ahead of the second; None with a single system.
+    """
+
+    leaders: Sequence[Line]
+    others: Sequence[Line]
+    real: bool | None
+
+    @property
+    def title(self) -> Html | str:
+        """Who leads, in a few words."""
+        names = [named(line.result.entry.name, 40) for line in self.leaders]
+        if self.real is None:
+            return join([names[0], " is the only system so far"])
+        if len(names) == 1:
+            return join([names[0], " leads"])
+        if len(names) == 2:
+            return join([names[0], " and ", names[1], " share first place"])
+        return f"{number_word(len(names))} share first place"
+
+    @property
+    def seal(self) -> Html | None:
+        """Whether the lead is real, in words and a sign; None with a single system."""
+        if self.real is None:
+            return None
+        sign, said, kind = ("\N{BLACK CIRCLE}", "lead is real", "sure") if self.real else (
+            "\N{CIRCLE WITH LEFT HALF BLACK}", "too close to call", "close")  # fmt: skip
+        return el("span", el("span", f"{sign} ", aria_hidden="true"), said, class_=f"hf-seal hf-{kind}")
+
+    @property
+    def said(self) -> Html | None:
+        """Which systems share first place, and what follows; None if one leads."""
+        if len(self.leaders) < 2:
+            return None
+        shown = [named(line.result.entry.name, 40) for line in self.leaders[:_MOST_NAMED]]
+        more = len(self.leaders) - len(shown)
+        listed = [part for name in shown for part in (", ", name)][1:]
+        rest = [f" and {more} more"] if more else []
+        below = " All others are significantly worse than the first." if self.others else ""
+        return join([*listed, *rest, f" do not differ significantly from the first.{below}"])
+
+
+def number_word(number: int) -> str:
+    """`Three` for small numbers, digits for others."""
+    return _NUMBERS[number] if number < len(_NUMBERS) else f"{number:,}"
+
+
+def is_hollow(entry: BoardEntry, split: SplitKey) -> bool:
+    """Whether an entry's answers could have been looked up: uploaded, on samples whose outcomes are public."""
+    return entry.provenance == "uploaded" and split.kind == MAIN
+
+
+def front_of(lines: Sequence[Line], split: SplitKey, scale: Scale) -> Front | None:
+    """Who is ahead among the systems that can carry a headline; None without a ranked system."""
+    shown = usual(lines) if split.kind == MAIN else lines
+    ranked = sorted((line for line in shown if group_of(line.result) == "system"), key=by_rank(scale))
+    if not ranked:
+        return None
+    first, *rest = ranked
+    level = [line for line in rest if first.standing and line.standing and _tied(first.standing, line.standing)]
+    others = [line for line in rest if line not in level]
+    return Front([first, *level], others, None if not rest else rest[0] in others)
+
+
+def _tied(one: Standing, two: Standing) -> bool:
+    return one.tie_group == two.tie_group
+
+
+@kept
+def maker_colours(board: Board) -> Mapping[str, int]:
+    """A colour for each maker on the board, the same on all its pages."""
+    makers = {result.facts.maker for split in board.splits for result in board.headlines(split)} - {None}
+    return {maker: place % COLOURS for place, maker in enumerate(sorted(makers, key=str)) if maker}
+
+
+def _colour(line: Line, colours: Mapping[str, int]) -> str:
+    maker = line.result.facts.maker
+    return f"hf-maker-{colours[maker]}" if maker is not None and maker in colours else "hf-maker-none"
+
+
+def maker_mark(line: Line, colours: Mapping[str, int]) -> Html:
+    """A square with the first letter of a system's maker, or of its name, in the maker's colour."""
+    maker = line.result.facts.maker
+    sign = "=" if group_of(line.result) == "baseline" else (visible(maker or line.result.entry.name, 20)[:1].upper())
+    said = f"Maker: {visible(maker, 40)}" if maker else "Maker unknown"
+    return el("span", sign, class_=f"hf-mark {_colour(line, colours)}", title=said, aria_hidden="true")
+
+
+# All systems on one scale.
+
+
+def field(lines: Sequence[Line], board: Board, split: SplitKey, scale: Scale, *, small: bool = False) -> Html | None:
+    """Every system as a dot with its interval on one scale, with what is no better than a constant answer in grey.
+
+    Args:
+        lines: entries of the split, in any order.
+        board: for the makers' colours.
+        split: of the scores.
+        scale: with the scores of a person and of the ceiling, if known.
+        small: whether it is drawn in a card, without names.
+    """
+    shown = sorted((line for line in lines if group_of(line.result) in _ON_SCALE), key=by_rank(scale))
+    shown.sort(key=lambda line: group_of(line.result) != "system")
+    if not shown:
+        return None
+    drawn, colours = _opened(scale, shown), maker_colours(board)
+    lanes = [_lane(line, place, split, drawn, colours, small=small) for place, line in enumerate(shown)]
+    best = ", ".join(
+        f"{line.result.entry.name} {figure(line.result.headline.value, scale.title)} ({interval(line.result.headline)})"
+        for line in shown[:_NAMED_ON_SCALE]
+    )
+    said = f"{len(shown)} systems on one scale of {scale.title}. The first: {visible(best, 300)}."
+    return el(
+        "div", *_zone(drawn, small=small), *_references(drawn, small=small), *lanes, _axis(drawn),
+        class_=f"hf-field{' hf-smaller' if small else ''}", style=f"--lanes:{len(lanes)}", role="img", aria_label=said,
+    )  # fmt: skip
+
+
+def _opened(scale: Scale, shown: Sequence[Line]) -> Scale:
+    """The part of the scale from the lowest interval, or the middle of the grey zone, to the metric's end."""
+    metrics = [line.result.headline for line in shown]
+    worst = [metric.low if scale.rising else metric.high for metric in metrics]
+    if scale.reference is not None:
+        worst.append((scale.reference + (scale.low if scale.rising else scale.high)) / 2)
+    worst = [value for value in worst if math.isfinite(value)]
+    step = 0.1 * (scale.high - scale.low)
+    if scale.rising:
+        low = scale.low + math.floor((min(worst, default=scale.low) - scale.low) / step) * step
+        return replace(scale, low=min(max(low, scale.low), scale.high - step))
+    high = scale.high - math.floor((scale.high - max(worst, default=scale.high)) / step) * step
+    return replace(scale, high=max(min(high, scale.high), scale.low + step))
+
+
+def _lane(line: Line, place: int, split: SplitKey, drawn: Scale, colours: Mapping[str, int], *, small: bool) -> Html:
+    metric, entry = line.result.headline, line.result.entry
+    low, at, high = sorted(_within(drawn.share(value)) for value in (metric.low, metric.value, metric.high))
+    kind = f"hf-lane {_colour(line, colours)}{' hf-hollow' if is_hollow(entry, split) else ''}"
+    name = None
+    if place < _NAMED_ON_SCALE and not small:
+        regime = el("small", f" {about}") if (about := regime_beside(entry)) else None
+        side = f"right:{100 * (1 - low):.2f}%" if low > 0.4 else f"left:{100 * high:.2f}%"
+        name = el("span", named(entry.name, 28), regime, style=side)
+    style = f"--low:{100 * low:.2f}%;--width:{100 * (high - low):.2f}%;--at:{100 * at:.2f}%"
+    return el("div", el("i"), name, class_=kind, style=style, title=f"{visible(entry.name, 60)}: {_said(line)}")
+
+
+def regime_beside(entry: BoardEntry) -> str:
+    """The regime, unless the name says it already."""
+    return "" if entry.regime == "none" or entry.regime in entry.name else visible(entry.regime, 20)
+
+
+def _said(line: Line) -> str:
+    metric = line.result.headline
+    return f"{figure(metric.value, metric.name)} ({interval(metric)})"
+
+
+def _within(share: float) -> float:
+    return 0.0 if math.isnan(share) else min(1.0, max(0.0, share))
+
+
+def _zone(drawn: Scale, *, small: bool) -> Iterator[Html]:
+    """The part of the scale that a constant answer reaches, in grey."""
+    if drawn.reference is None:
+        return
+    share = _within(drawn.share(drawn.reference))
+    left, width = (0.0, share) if drawn.rising else (share, 1 - share)
+    said = None if small else el("small", f"no better than {drawn.constant}")
+    yield el("div", said, class_="hf-zone", style=f"left:{100 * left:.2f}%;width:{100 * width:.2f}%")
+
+
+def _references(drawn: Scale, *, small: bool) -> Iterator[Html]:
+    """A person's score as a dashed line, the ceiling as an open ring on the axis."""
+    for kind, title, metric in (("person", "one person", drawn.people), ("ceiling", "ceiling", drawn.ceiling)):
+        if metric is not None and not math.isnan(metric.value):
+            share = _within(drawn.share(metric.value))
+            side = " hf-leftwards" if share > 0.75 else ""
+            name = None if small else el("small", f"{title} {figure(metric.value, drawn.title)}")
+            yield el("div", el("i"), name, class_=f"hf-{kind}-at{side}", style=f"left:{100 * share:.2f}%")
+
+
+def _axis(drawn: Scale) -> Html:
+    span = drawn.high - drawn.low
+    step = next(size for size in _steps(span) if span / size <= _MOST_TICKS)
+    first = math.ceil(drawn.low / step - 1e-9)
+    ticks = [k * step for k in range(first, math.floor(drawn.high / step + 1e-9) + 1)]
+    drawn_ticks = (el("span", f"{tick:.10g}", style=f"left:{100 * _within(drawn.share(tick)):.2f}%") for tick in ticks)
+    return el("div", *drawn_ticks, class_="hf-axis", aria_hidden="true")
+
+
+def _steps(span: float) -> Iterator[float]:
+    power = 10.0 ** math.floor(math.log10(span) - 2)
+    while True:
+        yield from (power, 2 * power, 5 * power)
+        power *= 10
+
+
+# A row for each system.
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The rows of a ranking, drawn for any part of them.
+
+    Attributes:
+        lines: all of them, in order: systems by rank, then the other groups.
+        split, scale, links: of the page.
+        colours: of makers.
+        alike: for each ranked row the rows that do not differ significantly from it.
+    """
+
+    lines: Sequence[Line]
+    split: SplitKey
+    scale: Scale
+    links: Links
+    colours: Mapping[str, int]
+    alike: Mapping[str, Collection[str]]
+
+    @classmethod
+    def of(cls, lines: Sequence[Line], board: Board, split: SplitKey, scale: Scale, links: Links) -> Ranking:
+        """The ranking of a split's entries."""
+        ordered = sorted(lines, key=by_rank(scale))
+        ordered = [line for kind in GROUPS for line in ordered if group_of(line.result) == kind]
+        return cls(ordered, split, scale, links, maker_colours(board), _alike(ordered, board, split))
+
+    def draw(self, kept: Sequence[bool] | None = None) -> Html:
+        """The rows, the first fifty at once.
+
+        Args:
+            kept: whether each line is shown; all if left out.
+        """
+        lines = [line for line, keep in zip(self.lines, kept or [True] * len(self.lines), strict=True) if keep]
+        if not lines:
+            return el("p", "No system passes the search and the filters.")
+        ranked = [line for line in lines if group_of(line.result) == "system"]
+        rest = [line for line in lines if line not in ranked]
+        drawn = self.scale.zoomed([line.result.headline for line in lines])
+        costs = dict(zip((line.result.entry.origin for line in lines), prices(lines), strict=True))
+        numbers = {line.result.entry.origin: place for place, line in enumerate(ranked[:AT_FIRST])}
+        rows = [self._row(place, ranked, drawn, costs, numbers) for place in range(len(ranked))]
+        parts: list[Html | None] = [el("ol", *rows[:AT_FIRST], class_="hf-rows")] if rows else []
+        if rows[AT_FIRST:]:
+            more = el("summary", f"Show all {len(rows):,} systems")
+            parts.append(el("details", more, el("ol", *rows[AT_FIRST:], class_="hf-rows", start=AT_FIRST + 1)))
+        for kind, (title, explained) in list(GROUPS.items())[1:]:
+            found = [line for line in rest if group_of(line.result) == kind]
+            if found:
+                parts.append(el("p", el("strong", title), f": {explained}", class_="hf-group-said"))
+                drawn_rows = (self._row(place, found, drawn, costs, {}) for place in range(len(found)))
+                parts.append(el("ul", *drawn_rows, class_="hf-rows hf-unranked"))
+        return el("div", join(parts), self._caption(lines), class_="hf-ranking")
+
+    def _row(
+        self, place: int, lines: Sequence[Line], drawn: Scale, costs: Mapping[str, float | None],
+        numbers: Mapping[str, int],
+    ) -> Html:  # fmt: skip
+        line = lines[place]
+        entry, metric = line.result.entry, line.result.headline
+        alike = self.alike.get(entry.origin, ())
+        marks = [f"hf-s{numbers[other]}" for other in (entry.origin, *alike) if other in numbers]
+        kinds = ["hf-row", *_bracket(place, lines), *(marks if entry.origin in numbers else ())]
+        kinds += [f"hf-r{numbers[entry.origin]}"] if entry.origin in numbers else []
+        kinds += ["hf-hollow"] if is_hollow(entry, self.split) else []
+        kinds.append(_colour(line, self.colours))
+        address = self.links.to("system", self.split, system=entry.origin)
+        about = [regime] if (regime := regime_beside(entry)) else []
+        about += ["uploaded"] if entry.provenance == "uploaded" else []
+        about += [f"by {visible(entry.team, 30)}"] if entry.provenance == "uploaded" else []
+        cost = costs.get(entry.origin)
+        return el(
+            "li",
+            el("span", class_="hf-bracket", aria_hidden="true"),
+            el("span", str(line.rank) if line.rank else "", class_="hf-place"),
+            maker_mark(line, self.colours),
+            el("span", inner_link(address, named(entry.name)), el("small", " \N{MIDDLE DOT} ".join(about)),
+               class_="hf-who"),
+            el("span", interval_bar(metric, drawn), class_="hf-bar", aria_hidden="true"),
+            el("span", el("b", figure(metric.value, metric.name)), el("small", interval(metric)), class_="hf-value"),
+            el("span", money(cost) if cost is not None else "", class_="hf-cost"),
+            self._spoken(alike) if line.rank else None,
+            class_=" ".join(kinds),
+        )  # fmt: skip
+
+    def _spoken(self, alike: Collection[str]) -> Html:
+        """What brackets and dimmed rows show, for screen readers."""
+        names = [visible(line.result.entry.name, 40) for line in self.lines if line.result.entry.origin in alike]
+        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+        said = f"Not significantly different from {', '.join(names[:_MOST_NAMED])}{more}." if names else ""
+        return el("span", said, class_="hf-unseen")
+
+    def _caption(self, lines: Sequence[Line]) -> Html:
+        said = ["A bracket joins systems that do not differ significantly from the best of them (5%, all pairs)."]
+        said += ["Point at a row: those that differ significantly from it stay."] if len(self.alike) > 1 else []
+        if any(is_hollow(line.result.entry, self.split) for line in lines):
+            said.append("Hollow: uploaded; the answers to these samples can be looked up.")
+        said += [f"Dashed: {self.scale.constant}."] if self.scale.constant else []
+        said += ["Cost for 1,000 samples."] if any(cost is not None for cost in prices(lines)) else []
+        return el("p", " ".join(said), class_="hf-caption")
+
+
+def _alike(lines: Sequence[Line], board: Board, split: SplitKey) -> Mapping[str, Collection[str]]:
+    """For each of the first ranked systems the ones that do not differ significantly from it."""
+    first = [line.result.entry.origin for line in lines if line.rank and group_of(line.result) == "system"][:AT_FIRST]
+    if len(first) < 2:
+        return {}
+    both = pl.col("one").is_in(first) & pl.col("two").is_in(first)
+    found: dict[str, list[str]] = {origin: [] for origin in first}
+    for pair in board.rows(Pair, split, both, period=ALL_PERIODS):
+        if pair.adjusted is None or pair.adjusted >= APART:
+            found[pair.one].append(pair.two)
+            found[pair.two].append(pair.one)
+    return found
+
+
+def _bracket(place: int, lines: Sequence[Line]) -> list[str]:
+    """The part of its tie group's bracket beside a row; nothing for a group of one."""
+
+    def group(at: int) -> int | None:
+        standing = lines[at].standing if 0 <= at < len(lines) else None
+        return standing.tie_group if standing else None
+
+    mine = group(place)
+    if mine is None:
+        return []
+    above, below = group(place - 1) == mine, group(place + 1) == mine
+    if not above and not below:
+        return []
+    return ["hf-tied", *([] if above else ["hf-tied-first"]), *([] if below else ["hf-tied-last"])]
+
+
+def highlight_style() -> str:
+    """The rules that dim the rows that do not differ significantly from the one under the pointer or in focus."""
+    return "\n".join(
+        f".hf-rows:has(> .hf-r{k}:is(:hover, :focus-within)) > .hf-s{k}:not(.hf-r{k}) {{ opacity: 0.35; }}"
+        for k in range(AT_FIRST)
+    )
