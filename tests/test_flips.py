@@ -80,9 +80,10 @@ def test_what_follows_from_the_rest_is_written_again_as_it_was(data: Path, cli: 
     cli(*BOARD)
     cli("release", "publish")
     before = next(data.glob(what[0])).read_bytes()
+    manifest = next(data.glob(RELEASE + "manifest.json")).read_bytes()
     path = flip(data, *what)
     cli(*HEALED[what])
-    assert path.read_bytes() == before
+    assert path.read_bytes() == before and next(data.glob(RELEASE + "manifest.json")).read_bytes() == manifest
 
 
 def test_the_same_evaluate_writes_a_damaged_run_again_and_asks_nobody(data: Path, cli: Cli) -> None:

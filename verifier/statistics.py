@@ -107,13 +107,17 @@ class Metric:
         right, _, missed = self._cells(sums)
         return np.asarray((right + missed).sum(axis=-1))
 
+    @property
+    def is_number(self) -> bool:
+        """Whether it is the mean of a number."""
+        return not self.classes
+
     def is_constant(self, sums: FloatArray) -> bool:
-        """Whether all numbers in a sum are equal; ends of a 0-to-1 scale do not count, since they may be hits."""
+        """Whether all numbers in a sum are equal."""
         if self.classes or not sums[1] > 0:
             return False
         value, (low, high) = sums[0] / sums[1], self.limits
-        inside = low < value < high or self.limits != (0.0, 1.0)
-        return bool(inside and sums[2] / sums[1] - value**2 <= 1e-12 * max(abs(low), abs(high)) ** 2)
+        return bool(sums[2] / sums[1] - value**2 <= 1e-12 * max(abs(low), abs(high)) ** 2)
 
     def effective(self, table: FloatArray) -> float:
         """Effective number of equal-sized groups, shape (groups, k).
@@ -214,6 +218,11 @@ class RankMetric(Metric):
         """The number of samples in sums."""
         return sums[..., 3]
 
+    @property
+    def is_number(self) -> bool:
+        """Always False: it is not a mean."""
+        return False
+
     def is_constant(self, sums: FloatArray) -> bool:
         """Always False: equal ranks may differ in other samples."""
         return False
@@ -307,8 +316,6 @@ def interval(table: FloatArray, metric: Metric) -> tuple[float, float, float]:
         left = hits - parts[0]
     if len(table) == 1 or not rest.all():
         return value, *metric.limits
-    if metric.is_constant(total):
-        return value, value, value
     if isinstance(metric, RankMetric) and 0 < without.min() <= without.max() < 1 and abs(value) < 1:
         moved = np.log(without / (1 - without))
         if _jackknife(moved) > _ROUNDING:
@@ -316,15 +323,22 @@ def interval(table: FloatArray, metric: Metric) -> tuple[float, float, float]:
             half = t_quantile(_P_VALUE, max(freedom, 1.0)) * sqrt(_jackknife(moved)) / 2
             return value, float(np.tanh(np.arctanh(value) - half)), float(np.tanh(np.arctanh(value) + half))
     share = hits / float(of.sum())
-    odds = np.log((left + 1) / (rest - left + 1))  # one hit and one miss added, so that the logarithm is always defined
-    smoothed = (hits + 1) / float(of.sum() + 2)
-    spread = _jackknife(odds) * smoothed * (1 - smoothed)
-    samples, freedom = max(kish(of), 1.0), kish(of) - 1
-    if 0 < share < 1 and _jackknife(left / rest) > _ROUNDING and spread > _ROUNDING:
+    samples, freedom, moved = max(kish(of), 1.0), kish(of) - 1, left / rest
+    apart = 0 < share < 1 and _jackknife(moved) > _ROUNDING
+    if metric.is_number or metric.of_forecasts:
+        spread = _jackknife(moved) / (share * (1 - share)) if apart else 0.0
+    else:  # of counts; one hit and one miss added, so that the logarithm is always defined
+        moved, smoothed = np.log((left + 1) / (rest - left + 1)), (hits + 1) / float(of.sum() + 2)
+        spread = _jackknife(moved) * smoothed * (1 - smoothed)
+    if apart and spread > _ROUNDING:
         samples = 1 / spread
         if parts is None or metric.of_forecasts:  # the spread of a mean over classes, or of logarithms, is less certain
-            freedom = min(freedom, _satterthwaite(odds))
-    limits = np.array(_wilson(share, samples, t_quantile(_P_VALUE, max(freedom, 1.0))))
+            freedom = min(freedom, _satterthwaite(moved))
+    quantile = t_quantile(_P_VALUE, max(freedom, 1.0))
+    limits = np.array(_wilson(share, samples, quantile))
+    if metric.is_constant(total):  # samples not drawn may differ
+        unseen = quantile**2 / (max(kish(of), 1.0) + quantile**2)
+        limits = np.array([share * (1 - unseen), share + (1 - share) * unseen])
     low, high = (metric.limits[0] + metric.span * limits) if parts is None else metric.from_share(limits)
     return value, float(low), float(high)
 
@@ -459,8 +473,11 @@ def _family(
         drawn = np.abs(draws[ones] - draws[twos]) / error[:, None]
         adjusted, reach = _stepped_down(p_value, blind, drawn, df)
     low, high = value - reach * error, value + reach * error
-    low = np.where(adjusted >= _P_VALUE, np.minimum(low, 0.0), low).clip(-metric.span)
-    high = np.where(adjusted >= _P_VALUE, np.maximum(high, 0.0), high).clip(None, metric.span)
+    # Limits and p-values agree: 0 is inside exactly if the adjusted p-value is 5% or more.
+    apart, least = adjusted < _P_VALUE, 1e-9 * metric.span
+    low = np.where(apart & (value > 0), np.maximum(low, least), np.where(apart, low, np.minimum(low, 0.0)))
+    high = np.where(apart & (value < 0), np.minimum(high, -least), np.where(apart, high, np.maximum(high, 0.0)))
+    low, high = low.clip(-metric.span), high.clip(None, metric.span)
     rows = np.stack([value, low, high, p_value, adjusted], axis=1).tolist()
     return [Difference(*row) for row in rows]
 

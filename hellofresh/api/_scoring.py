@@ -186,16 +186,21 @@ def compare(
     score: str = ...,
     cluster: str = ...,
     repeat: str = ...,
+    systems: Sequence[str] | str = ...,
+    without: Sequence[str] | str = ...,
+    scale: tuple[float, float] = ...,
+    missing: str = ...,
 ) -> ScoreComparison: ...
 
 
 def compare(
     scores: object,
-    systems: Mapping[str, Predictions] | None = None,
+    systems: Mapping[str, Predictions] | Sequence[str] | str | None = None,
     *,
     baseline: str = "",
     lower_is_better: bool = False,
-    **columns: str,
+    missing: str = "fit",
+    **columns: Any,
 ) -> ComparisonTable | ScoreComparison:
     """Rank systems and compare each two of them: predictions on an edition, or any table of scores.
 
@@ -211,9 +216,9 @@ def compare(
         scores: an edition, from `load`; or a frame of polars or pandas, long (item, system, score) or wide (a column a
             system), or an array of numpy, shape (items, systems).
         systems: on an edition, the predictions of each system by its name, as `score` takes them.
-        baseline, lower_is_better: for a table, as in `hellofresh compare`.
-        columns: for a table, names of the columns `item`, `system`, `score`, `cluster` and `repeat`; guessed if left
-            out.
+        baseline, lower_is_better, missing: for a table, as in `hellofresh compare`.
+        columns: for a table, names of the columns `item`, `system`, `score`, `cluster` and `repeat`, which are guessed
+            if left out; `without` and `scale`. With a table, `systems` are names of columns.
 
     Raises:
         UsageError: if there are fewer than two systems, predictions are refused, or a column is missing.
@@ -221,9 +226,12 @@ def compare(
         ReleaseError: if labels are not public yet.
     """
     if isinstance(scores, LoadedEdition):
+        if systems is not None and not isinstance(systems, Mapping):
+            raise UsageError("systems without predictions", expected="a mapping", code="bad-table")
         return _on_edition(scores, systems or {})
-    names = ColumnNames(**columns)
-    return compare_scores(scores_of(_framed(scores), names), baseline=baseline, lower_is_better=lower_is_better)
+    names = ColumnNames(**columns, systems=[*systems] if isinstance(systems, Mapping) else systems or "")
+    found = scores_of(_framed(scores), names)
+    return compare_scores(found, baseline=baseline, lower_is_better=lower_is_better, missing=missing)
 
 
 def _framed(scores: Any) -> pl.DataFrame:

@@ -209,6 +209,7 @@ def show_forecast(output: CommandOutput, what: str, ahead: Forecast) -> None:
     ]
     heads = ("role", "model", "requests", "tokens in", "tokens out", "cost", "most requests", "at most")
     output.table("By role, expected and at most", heads, by_role)
+    output.say("An answer that is cut off before its first word is asked for once more: not in the ceiling.")
     output.say("Nothing was sent or written.")
 
 

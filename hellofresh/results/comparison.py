@@ -9,9 +9,9 @@ the items of both.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import filterfalse
-from math import ceil
+from math import isnan
 
 import numpy as np
 import polars as pl
@@ -21,10 +21,11 @@ from hellofresh.core.errors import DataError, UnknownNameError
 from hellofresh.results.score_files import ItemScores, check_size
 from hellofresh.stats.clusters import cluster_sums, effective_clusters, members
 from hellofresh.stats.draws import draw_jointly, first_place
-from hellofresh.stats.intervals import few_clusters, metric_interval, t_quantile
-from hellofresh.stats.metrics import Metric, mean
+from hellofresh.stats.intervals import few_clusters, metric_interval, t_quantile, unbounded_intervals
+from hellofresh.stats.metrics import Metric, mean, ratio
 from hellofresh.stats.paired import SAME
 from hellofresh.stats.ranking import (
+    SIGNIFICANCE,
     Differences,
     all_differences,
     differences,
@@ -35,6 +36,12 @@ from hellofresh.stats.ranking import (
 
 Array = NDArray[np.float64]
 _RESAMPLES, _BLOCKS, _NAMED, _FEWEST_COMMON = 10_000, 2_000, 6, 5
+MISSING = ("fit", "wrong", "drop")
+"""Ways with missing scores."""
+_WAYS = {"fit": "left out, and effects of items and systems fitted", "wrong": "counted as the worst score",
+         "drop": "items that lack a score left out"}  # fmt: skip
+_FEW_APART, _MANY_PAIRED = 10, 2_000
+_POWER, _MOST_NEEDED, _FAR = 0.8, 10_000_000, 30.0
 _MANY_CELLS = 1_000_000
 """With more cells, resamples are drawn of clusters in random blocks."""
 
@@ -55,6 +62,7 @@ class ScoreComparison:
         needed: number of items for 80% power at the leader's lead over the second; None without a lead.
         to_lose: smallest number of items without which the lead is lost.
         halves: how often two random halves of the items have the same leader.
+        scores, found, tables, families: what was compared, for the card.
     """
 
     sentence: str
@@ -66,6 +74,10 @@ class ScoreComparison:
     needed: int | None
     to_lose: int | None
     halves: float | None
+    scores: ItemScores | None = field(default=None, repr=False)
+    found: Differences | None = field(default=None, repr=False)
+    tables: Array | None = field(default=None, repr=False)
+    families: NDArray[np.int64] | None = field(default=None, repr=False)
 
     def shown(self) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
         """Rows of systems and of pairs as people read them, the best first."""
@@ -74,11 +86,12 @@ class ScoreComparison:
             places = f" ({row['rank_low']}-{row['rank_high']})" if "rank_low" in row else ""
             line = {"system": row["system"], "rank": f"{row['rank']}{places}"}
             line |= {"tie group": str(row["tie_group"])} if "tie_group" in row else {}
-            line |= {"mean": f"{row['mean']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"}
-            systems.append({**line, "first": f"{row['first']:.0%}", "items": f"{row['items']:,}"})
+            limits = "(no variation)" if isnan(row["low"]) else f"[{row['low']:.3f}, {row['high']:.3f}]"
+            line |= {"mean": f"{row['mean']:.3f} {limits}"}
+            systems.append({**line, "first": chance(row["first"]), "items": f"{row['items']:,}"})
         for row in self.pairs.to_dicts():
             line = {"one": row["one"], "two": row["two"], "items": f"{row['n']:,}"}
-            line |= {"difference": f"{row['difference']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}]"}
+            line |= {"difference": f"{row['difference']:+.3f} {_limits(row['low'], row['high'])}"}
             pairs.append({**line, "p": f"{row['p_value']:.3g}", "p, all pairs": f"{row['adjusted']:.3g}"})
         return systems, pairs
 
@@ -89,6 +102,19 @@ class ScoreComparison:
         return f"{self.table._repr_html_()}{self.pairs._repr_html_()}"
 
 
+def chance(share: float) -> str:
+    """A probability of being first, which is never sure."""
+    return ">99%" if share > 0.99 else "<1%" if share < 0.01 else f"{share:.0%}"
+
+
+def _limits(low: float, high: float) -> str:
+    """An interval of a difference: a limit that excludes 0 and is rounded to it has a round bracket."""
+    ends = [f"{end:+.3f}" for end in (low, high)]
+    left, right = (end.strip("+-0.") == "" and value != 0 for end, value in zip(ends, (low, high), strict=True))
+    one, two = ("0" if flat else end for flat, end in zip((left and low > 0, right and high < 0), ends, strict=True))
+    return f"{'(' if left and low > 0 else '['}{one}, {two}{')' if right and high < 0 else ']'}"
+
+
 @dataclass(frozen=True, slots=True)
 class _Fit:
     """Differences of systems, and of each the interval of its mean and the probability of being first."""
@@ -97,43 +123,139 @@ class _Fit:
     low: Array
     high: Array
     first: Array
+    skewed: NDArray[np.bool_]
 
 
-def compare_scores(scores: ItemScores, *, baseline: str = "", lower_is_better: bool = False) -> ScoreComparison:
+def compare_scores(
+    scores: ItemScores, *, baseline: str = "", lower_is_better: bool = False, missing: str = "fit"
+) -> ScoreComparison:
     """Compare all systems with each other, or each with a baseline.
 
     Args:
         scores: see `hellofresh.results.score_files`.
         baseline: compare the others with this one only.
         lower_is_better: of errors and costs.
+        missing: `fit` effects of items and systems; `wrong`: a missing score is the worst of the scale; `drop` the
+            items that lack a score.
 
     Raises:
-        UnknownNameError: if there is no such baseline.
+        UnknownNameError: if there is no such baseline, or way with missing scores.
         DataError: if no chain of common items links the systems.
     """
+    if missing not in MISSING:
+        raise UnknownNameError("way with missing scores", missing, MISSING)
+    if baseline and baseline not in scores.systems:
+        raise UnknownNameError("system", baseline, scores.systems)
+    scores, lacking = _sorted(scores), _lacking(scores)
+    worst = scores.limits[1 if lower_is_better else 0]
+    absent = bool(np.isnan(scores.values).any())
+    wrong = replace(scores, values=np.where(np.isnan(scores.values), worst, scores.values))
+    if missing == "wrong":
+        scores = wrong
+    elif missing == "drop":
+        scores = _kept(scores, np.asarray(np.isfinite(scores.values).all(axis=0)))
+    else:
+        scores = _kept(scores, np.isfinite(scores.values).sum(axis=0) > 1)  # an item with one system compares nothing
+    check_size(*scores.values.shape)
     low, high = scores.limits
     limits = (low, high) if low < high else (low - 0.5, high + 0.5)
     metric, families = mean("mean", limits, higher_is_better=not lower_is_better), None
     if baseline:
-        if baseline not in scores.systems:
-            raise UnknownNameError("system", baseline, scores.systems)
         own = np.array(scores.systems) == baseline
         families = np.where(own[:, None] ^ own, 0, -1)
-    scores = _kept(scores, np.isfinite(scores.values).sum(axis=0) > 1)  # an item with one system compares nothing
-    check_size(*scores.values.shape)
+    made = _compared(scores, metric, families, baseline)
+    if not absent:
+        return made
+    notes = [f"missing: {lacking}; {_WAYS[missing]}.", *made.notes]
+    if missing != "fit":
+        return replace(made, notes=notes)
+    other = _compared(wrong, metric, families, baseline, brief=True)
+    if _verdict(made, baseline) == _verdict(other, baseline):
+        notes.insert(1, "With missing scores as wrong the verdict is the same.")
+        return replace(made, notes=notes)
+    sentence = (
+        f"The verdict depends on what a missing score counts. Left out: {made.sentence} As wrong: {other.sentence}"
+    )
+    return replace(made, sentence=sentence, notes=notes)
+
+
+def _compared(
+    scores: ItemScores, metric: Metric, families: NDArray[np.int64] | None, baseline: str, *, brief: bool = False
+) -> ScoreComparison:
+    """The comparison of one reading of the missing scores; a brief one has no notes."""
     tables = _tables(scores, metric)
     whole = np.asarray(np.isfinite(scores.values).all(axis=0))
-    fit = _complete(tables, metric, families) if whole.all() else _fitted(scores, metric, families)
+    fit = _complete(scores, tables, metric, families) if whole.all() else _fitted(scores, metric, families)
+    order = np.argsort(-metric.sign * fit.found.values, kind="stable")
+    sentence = _sentence(scores, fit.found, order, baseline)
+    table, pairs = _rows(scores, fit, order, baseline), _pair_rows(scores, fit.found, order, baseline)
+    if brief:
+        return ScoreComparison(sentence, scores.said, [], table, pairs, 0.0, None, None, None)
     notes = [] if whole.all() else [_missing(scores, metric, whole, fit.found, families)]
     if few_clusters(tables.shape[1], fit.found.effective_clusters):
         worth = f"{tables.shape[1]:,} clusters of items that weigh as much as {fit.found.effective_clusters:.1f}"
         notes.append(f"few: {worth} of one size; read intervals and p-values with care.")
-    order = np.argsort(-metric.sign * fit.found.values, kind="stable")
-    more, carried = _carried(scores, metric, fit.found, order, tables)
-    table, pairs = _rows(scores, fit, order, baseline), _pair_rows(scores, fit.found, order, baseline)
+    notes += _marks(scores, fit, order)
+    more, carried = _carried(scores, metric, fit.found, order, tables, baseline=baseline)
     return ScoreComparison(
-        _sentence(scores, fit.found, order, baseline), scores.said, [*notes, *more], table, pairs, *carried
+        sentence, scores.said, [*notes, *more], table, pairs, *carried, scores, fit.found, tables, families
     )
+
+
+def _sorted(scores: ItemScores) -> ItemScores:
+    """The same with items and systems in the order of their names, so that the order of rows changes nothing."""
+    items, systems = (sorted(range(len(names)), key=lambda k: names[k]) for names in (scores.items, scores.systems))
+    clusters = scores.clusters
+    if clusters is not None:
+        clusters = np.unique(clusters[items], return_inverse=True)[1].astype(np.int64)
+        first = {number: place for place, number in reversed(list(enumerate(clusters.tolist())))}
+        renamed = {number: rank for rank, number in enumerate(sorted(first, key=lambda number: first[number]))}
+        clusters = np.array([renamed[number] for number in clusters.tolist()], dtype=np.int64)
+    return replace(
+        scores, systems=[scores.systems[k] for k in systems], items=[scores.items[k] for k in items],
+        values=scores.values[np.ix_(systems, items)], clusters=clusters,
+        ranges=[scores.ranges[k] for k in systems] if scores.ranges else [],
+    )  # fmt: skip
+
+
+def _lacking(scores: ItemScores) -> str:
+    """Who lacks how many scores, and why."""
+    counts = np.isnan(scores.values).sum(axis=1)
+    parts = []
+    for place in np.argsort(-counts, kind="stable")[:_NAMED].tolist():
+        name = scores.systems[place]
+        if counts[place]:
+            reasons = ", ".join(f"{number:,} {reason}" for reason, number in scores.missing.get(name, {}).items())
+            parts.append(f"{name} {counts[place]:,} of {len(scores.items):,}" + (f" ({reasons})" if reasons else ""))
+    if more := int((counts > 0).sum()) - len(parts):
+        parts.append(f"{more} more systems some")
+    return "; ".join(parts)
+
+
+def _verdict(made: ScoreComparison, baseline: str) -> object:
+    """The leaders, and over whom the lead is significant; with a baseline, which systems are better or worse."""
+    if baseline:
+        return {one: (low > 0) - (high < 0) for one, low, high in made.pairs["one", "low", "high"].rows()}
+    leader = made.table["system"][0]
+    beaten = made.pairs.filter(pl.col("one") == leader, pl.col("adjusted") < SIGNIFICANCE)["two"]
+    return leader, frozenset(beaten)
+
+
+def _marks(scores: ItemScores, fit: _Fit, order: NDArray[np.int64]) -> list[str]:
+    """Which intervals are not to be relied on."""
+    names, notes = np.array(scores.systems), []
+    if fit.skewed.any():
+        some = ", ".join(names[fit.skewed][:_NAMED])
+        notes.append(f"skewed: {some}: without a scale, the interval of the mean holds it less often than 95%.")
+    if still := ", ".join(names[np.isnan(fit.low)][:_NAMED]):
+        notes.append(f"no variation: {still}: all scores are equal, and without a scale there is no interval.")
+    one, two = scores.values[order[:2]]
+    both = np.isfinite(one) & np.isfinite(two)
+    if both.any() and np.isin(scores.values[:, both], (0.0, 1.0)).all():
+        apart = int((one[both] != two[both]).sum())
+        if apart < _FEW_APART:
+            notes.append(f"few: the first two differ on {apart} items; their interval holds the truth in about 91%.")
+    return notes
 
 
 def _kept(scores: ItemScores, kept: NDArray[np.bool_]) -> ItemScores:
@@ -159,12 +281,27 @@ def _blocks(tables: Array) -> Array:
     return np.stack([cluster_sums(table, block, int(block.max()) + 1) for table in tables])
 
 
-def _complete(tables: Array, metric: Metric, families: NDArray[np.int64] | None) -> _Fit:
+def _means(scores: ItemScores, tables: Array, metric: Metric) -> tuple[Array, Array, NDArray[np.bool_]]:
+    """The interval of each mean, on its own scale, and which are too skewed for theirs."""
+    low, high = (np.full(len(tables), np.nan) for _ in range(2))
+    skewed = np.zeros(len(tables), dtype=np.bool_)
+    free = [k for k in range(len(tables)) if scores.ranges and scores.ranges[k] is None]
+    if free:
+        blocks = _blocks(tables[free])
+        (low[free], high[free]), skewed[free] = unbounded_intervals(blocks[:, :, 0], blocks[:, :, 1])
+    for place in sorted(set(range(len(tables))) - set(free)):
+        ends = scores.ranges[place] if scores.ranges else None
+        made = metric_interval(tables[place], metric if ends is None else mean("mean", ends))
+        low[place], high[place] = made.low, made.high
+    return low, high, skewed
+
+
+def _complete(scores: ItemScores, tables: Array, metric: Metric, families: NDArray[np.int64] | None) -> _Fit:
     found = all_differences(tables, metric, families=families)
-    made = [metric_interval(table, metric) for table in tables]
     drawn = tables if tables.size < _MANY_CELLS else _blocks(tables)
     first = first_place(draw_jointly(drawn, [metric], resamples=_RESAMPLES), metric)
-    return _Fit(found, np.array([one.low for one in made]), np.array([one.high for one in made]), first)
+    low, high, skewed = _means(scores, tables, metric)
+    return _Fit(found, low, high, first, skewed)
 
 
 def _fitted(scores: ItemScores, metric: Metric, families: NDArray[np.int64] | None) -> _Fit:
@@ -185,14 +322,48 @@ def _fitted(scores: ItemScores, metric: Metric, families: NDArray[np.int64] | No
     influence, of_mean = growth * moved, growth * (level + moved - share.mean(axis=1) @ moved)
     products, means = influence @ influence.T, item.mean() + effect
     error = np.sqrt(np.maximum(np.diag(products)[:, None] + np.diag(products) - 2 * products, 0.0))
+    worth = _pair_worth(inverse, there, member, clusters)
+    error *= np.sqrt(worth / np.maximum(worth - 1, 1.0)) / growth  # as the jackknife of the pair's own clusters has it
     blind = (error < SAME**0.5 * metric.span) & ~np.eye(len(values), dtype=np.bool_)
     error[blind] = np.inf
     effective = float(effective_clusters(np.bincount(member, weights=there.sum(axis=0) - 1.0).astype(np.float64)))
-    found = differences(metric, means, error, influence, effective, families=families, blind=blind)
+    found = differences(metric, means, error, influence, effective, families=families, blind=blind, worth=worth)
     half = t_quantile(0.975, max(effective - 1, 1.0)) * np.sqrt((of_mean**2).sum(axis=1))
     draws = metric.sign * np.random.default_rng(0).multivariate_normal(means, products, _RESAMPLES, method="eigh")
     first = np.bincount(draws.argmax(axis=1), minlength=len(values)) / _RESAMPLES
-    return _Fit(found, np.maximum(means - half, metric.limits[0]), np.minimum(means + half, metric.limits[1]), first)
+    ends = [metric.limits if one is None else one for one in scores.ranges or [metric.limits] * len(means)]
+    low, high = np.maximum(means - half, [one[0] for one in ends]), np.minimum(means + half, [one[1] for one in ends])
+    free = np.array([one is None for one in scores.ranges] or [False] * len(means))
+    low, high = (
+        np.where(free, means - half, np.minimum(low, means)),
+        np.where(free, means + half, np.maximum(high, means)),
+    )
+    return _Fit(found, low, high, first, free & (_skewness(values) > 1))
+
+
+def _skewness(values: Array) -> Array:
+    """The absolute skewness of each system's scores."""
+    apart = values - np.nanmean(values, axis=1, keepdims=True)
+    spread = np.nanmean(apart**2, axis=1) ** 1.5
+    return np.abs(ratio(np.nanmean(apart**3, axis=1), spread))
+
+
+def _pair_worth(inverse: Array, there: NDArray[np.bool_], member: NDArray[np.int64], clusters: int) -> Array:
+    """The effective number of clusters of each pair: Kish's, of the weight that its difference gives to each cluster.
+
+    Where scores vary alike, an item has the variance of its scores times the squares of their weights in the
+    difference of two effects (Satterthwaite's degrees of freedom). Of many items every so many-th counts.
+    """
+    step = max(1, there.shape[1] // _MANY_PAIRED)
+    some, member = there[:, ::step].astype(np.float64), member[::step]
+    count, found = some.sum(axis=0), np.full((len(there), len(there)), float(clusters))
+    for row in range(len(there) - 1):
+        weight = inverse[row] - inverse[row + 1 :]
+        squares = weight**2 @ some - (weight @ some) ** 2 / np.maximum(count, 1)
+        by_cluster = cluster_sums(np.maximum(squares, 0.0).T, member, clusters).T
+        found[row, row + 1 :] = found[row + 1 :, row] = step * np.maximum(effective_clusters(by_cluster), 1.0)
+    least: Array = np.minimum(found, float(clusters))
+    return least
 
 
 def _missing(
@@ -217,7 +388,13 @@ def _missing(
 
 
 def _carried(
-    scores: ItemScores, metric: Metric, found: Differences, order: NDArray[np.int64], tables: Array
+    scores: ItemScores,
+    metric: Metric,
+    found: Differences,
+    order: NDArray[np.int64],
+    tables: Array,
+    *,
+    baseline: str,
 ) -> tuple[list[str], tuple[float, int | None, int | None, float | None]]:
     """How far the first place carries, in sentences and in numbers."""
     one, two = order[:2].tolist()
@@ -232,14 +409,44 @@ def _carried(
     halves = halves_agree(_blocks(tables), metric)
     detectable, needed = float(np.median(seen[np.triu_indices(len(order), 1)])), None
     lines = [f"{len(scores.items):,} items can tell differences of {detectable:.3g} (80% power, median of the pairs)."]
-    if lead > SAME * metric.span and np.isfinite(seen[one, two]):
-        needed = ceil(len(scores.items) * (seen[one, two] / lead) ** 2)
-        lines.append(f"The lead of {names[0]} over {names[1]}, {lead:.3g}, would need {needed:,} items to be found so.")
+    error = float(found.standard_error[one, two])
+    if lead > SAME * metric.span and np.isfinite(error) and not baseline:
+        worth = float(found.worth[one, two])
+        needed = _needed(lead / (error * worth**0.5))
+        of = "items" if scores.clusters is None and worth > 0.99 * int(both.sum()) else "clusters of this size"
+        if not found.separable[one, two]:
+            many = f"{needed:,} {of}" if needed else f"more than {_MOST_NEEDED:,} {of}"
+            lines.append(
+                f"The lead of {names[0]} over {names[1]}, {lead:.3g}, would need {many} to be found (80% power)."
+            )
+    elif not baseline:
+        lines.append("No number of such items would find a lead: there is none.")
     if to_lose:
         lines.append(f"It hangs on few items: {to_lose:,} of {int(both.sum()):,}; without them it is gone.")
     if halves is not None:
         lines.append(f"Two random halves of the items agree on who leads in {halves:.0%} of cases.")
     return lines, (detectable, needed, to_lose, halves)
+
+
+def _needed(effect: float) -> int | None:
+    """The smallest number of clusters at which the paired t test finds a difference of so many standard deviations with
+    a power of 80%; None above ten millions.
+    """
+    from scipy.special import nctdtr
+
+    def power(n: int) -> float:
+        df, far = n - 1.0, effect * n**0.5
+        return 1.0 if far > _FAR else float(1 - nctdtr(df, far, t_quantile(0.975, df)))
+
+    low, high = 1, 2
+    while power(high) < _POWER:
+        low, high = high, 2 * high
+        if high > _MOST_NEEDED:
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if power(middle) >= _POWER else (middle, high)
+    return high
 
 
 def _sentence(scores: ItemScores, found: Differences, order: NDArray[np.int64], baseline: str) -> str:

@@ -1,55 +1,78 @@
-"""Scores of systems item by item, as people have them: tables, logs of inspect_ai, sample files of lm-eval, records of
-Every Eval Ever.
+"""Scores of systems item by item, as people have them: one table of items and systems from any of their files.
 
 A table is long (item, system, score) or wide (a column a system), in one file or in one file a system. Which column is
-what is guessed by its name, and said. Of repetitions of an item the mean counts: they are nested in it.
-
-Formats: https://inspect.aisi.org.uk/eval-logs.html (a zip of samples), lm-evaluation-harness (`samples_*.jsonl`),
-instance_level_eval.schema.json of https://github.com/evaleval/every_eval_ever.
+what is guessed by its name and its numbers, and said; a guess that contradicts another asks. Of repetitions of an item
+the mean counts: they are nested in it. Forms of files are in `score_readers`, columns in `score_columns`.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from hellofresh.core.errors import DataError, UnknownNameError, UsageError
+from hellofresh.results.score_columns import (
+    numbers_of,
+    numeric_columns,
+    quoted,
+    scales_of,
+    systems_of,
+    unlike,
+    without_totals,
+)
+from hellofresh.results.score_readers import TABLES, read_table
 from hellofresh.results.split.panel import clean_name
 
 _NAMES = {
     "item": ("item", "item_id", "sample_id", "sample", "instance_id", "doc_id", "question_id", "post_id", "prompt_id",
-             "task_id", "example_id", "query_id", "id"),
-    "system": ("system", "system_name", "model", "model_id", "model_name", "method"),
+             "task_id", "example_id", "query_id", "qid", "dataset_name", "dataset", "problem_id", "problem", "question",
+             "instruction", "instance", "query", "prompt", "task", "topic", "id"),
+    "system": ("system", "system_name", "model", "model_id", "model_name", "method", "classifier_name", "classifier",
+               "algorithm", "generator", "generator_name", "method_name", "algorithm_name", "solver", "agent", "engine",
+               "provider", "approach", "estimator", "team", "run_id"),
     "score": ("score", "evaluation.score", "value", "correct", "is_correct", "acc", "accuracy", "exact_match",
-              "resolved", "rating", "reward"),
+              "resolved", "rating", "reward", "preference", "passed", "pass", "success", "metric_value", "result", "f1",
+              "loss", "error_rate", "runtime", "main_score"),
     "cluster": ("cluster", "group"),
     "repeat": ("repeat", "repetition", "epoch", "trial", "run", "seed"),
 }  # fmt: skip
-_LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
-"""What inspect_ai writes for correct, incorrect, partially correct and no answer."""
+_LOWER = ("loss", "error_rate", "runtime")
 _SCALES = ((0.0, 1.0), (0.0, 10.0), (0.0, 100.0))
-_FEWEST, _MOST, _LONGEST_HEAD = 5, 1e100, 1_000_000
-_TABLES = ".csv, .tsv, .parquet, .jsonl, .json or .eval"
+_FEWEST, _MOST = 5, 1e100
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnNames:
-    """Names of columns; those left out are guessed."""
+    """Names of columns; those left out are guessed.
+
+    Attributes:
+        item: one column, or several with commas between: together they name an item.
+        system, score, cluster, repeat: one column each.
+        systems: of a wide table, the columns that are systems; of any, the systems to keep.
+        without: columns, systems or items to leave out.
+        scale: the ends of the scale of all scores.
+    """
 
     item: str = ""
     system: str = ""
     score: str = ""
     cluster: str = ""
     repeat: str = ""
+    systems: Sequence[str] | str = ""
+    without: Sequence[str] | str = ""
+    scale: tuple[float, float] | None = None
+
+    def listed(self, part: str) -> list[str]:
+        """The names of a part that may have several: a list, or a text with commas."""
+        given: Sequence[str] | str = getattr(self, part)
+        return [name.strip() for name in given.split(",") if name.strip()] if isinstance(given, str) else list(given)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,6 +86,8 @@ class ItemScores:
         clusters: shape (items,), equal for items that belong together; None if all stand for themselves.
         limits: the ends of the scale, or of what was seen.
         said: how columns were interpreted.
+        ranges: the scale of each system's scores, from its own scores unless it is given; None if it has none.
+        missing: of each system without some scores, how many by reason.
     """
 
     systems: Sequence[str]
@@ -71,6 +96,8 @@ class ItemScores:
     clusters: NDArray[np.int64] | None = field(repr=False)
     limits: tuple[float, float]
     said: str
+    ranges: Sequence[tuple[float, float] | None] = ()
+    missing: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
 def read_scores(paths: Sequence[Path], names: ColumnNames) -> ItemScores:
@@ -85,13 +112,16 @@ def read_scores(paths: Sequence[Path], names: ColumnNames) -> ItemScores:
     frames = []
     for path, name in zip(paths, alone, strict=True):
         try:
-            frames.append(_long(_read(path), names, name if len(paths) > 1 else ""))
+            frames.append(_long(read_table(path, name), names, name if len(paths) > 1 else ""))
         except OSError as error:
             raise UsageError(f"cannot be read: {error.strerror}", where=str(path), code="missing-file") from None
-        except (pl.exceptions.PolarsError, ValueError, KeyError, zipfile.BadZipFile, NotImplementedError) as error:
-            what = f"not a table ({str(error).splitlines()[0][:200]})"
-            raise DataError(what, where=str(path), expected=_TABLES, code="bad-table") from None
-    return _arranged(pl.concat([frame for frame, _ in frames], how="diagonal"), frames[0][1])
+        except (
+            pl.exceptions.PolarsError, ValueError, KeyError, TypeError, AttributeError, RecursionError,
+            zipfile.BadZipFile, NotImplementedError,
+        ) as error:  # fmt: skip
+            what = f"not a table ({(str(error).splitlines() or [''])[0][:200]})"
+            raise DataError(what, where=str(path), expected=TABLES, code="bad-table") from None
+    return _arranged(pl.concat([frame for frame, _ in frames], how="diagonal_relaxed"), frames[0][1], names)
 
 
 def scores_of(frame: pl.DataFrame, names: ColumnNames) -> ItemScores:
@@ -101,143 +131,182 @@ def scores_of(frame: pl.DataFrame, names: ColumnNames) -> ItemScores:
         UsageError: if a column is not there.
         DataError: if the scores cannot be compared.
     """
-    return _arranged(*_long(frame, names))
+    return _arranged(*_long(frame, names), names)
 
 
-def _read(path: Path) -> pl.DataFrame:
-    ending = path.suffix.lower()
-    if ending == ".parquet":
-        return pl.read_parquet(path)
-    if ending in (".csv", ".tsv", ".tab"):
-        return _table(path)
-    if ending == ".eval":
-        with zipfile.ZipFile(path) as file:
-            samples = [json.loads(file.read(name)) for name in sorted(file.namelist()) if name.startswith("samples/")]
-            rows: Iterable[Mapping[str, object]] = _inspected(json.loads(file.read("header.json")), samples)
-    elif ending in (".jsonl", ".ndjson"):
-        rows = map(_plain, _lines(path.read_text(encoding="utf-8-sig")))
-    elif ending == ".json":
-        content = json.loads(path.read_text(encoding="utf-8-sig"))
-        is_log = isinstance(content, dict) and "eval" in content
-        rows = _inspected(content, content["samples"]) if is_log else map(_plain, content)
-    else:
-        raise ValueError(f"a file that ends with {ending!r}")
-    return pl.DataFrame(list(rows), infer_schema_length=None, strict=False)
+def scale_of(text: str) -> tuple[float, float]:
+    """A scale as people write it: its ends with a comma between.
+
+    Raises:
+        UsageError: if it is not two numbers, the lower first.
+    """
+    try:
+        low, high = map(float, text.split(","))
+    except ValueError:
+        low, high = 0.0, 0.0
+    if not -_MOST <= low < high <= _MOST:
+        raise UsageError(f"the scale {text!r}", expected="LOW,HIGH, such as 0,10", code="bad-scale")
+    return low, high
 
 
-def _table(path: Path) -> pl.DataFrame:
-    """A table of texts. Its separator is the one that its first line has most of; with semicolons, 0,5 is a half."""
-    with path.open("rb") as file:
-        head = file.readline(_LONGEST_HEAD)
-    if b"\0" in head:
-        raise ValueError("not text in UTF-8")
-    separator = max(",", ";", "\t", "|", key=lambda sign: head.count(sign.encode()))
-    frame = pl.read_csv(path, separator=separator, infer_schema_length=None, decimal_comma=separator == ";")
-    if twice := [name for name in frame.columns if re.search(r"_duplicated_\d+$", name)]:
-        raise ValueError(f"two columns are called {twice[0].rpartition('_duplicated_')[0]!r}")
-    return frame
-
-
-def _lines(text: str) -> Iterator[object]:
-    for number, line in enumerate(text.split("\n"), start=1):
-        try:
-            if line.strip():
-                yield json.loads(line)
-        except ValueError as error:
-            raise ValueError(f"line {number}: {error}") from None
-
-
-def _inspected(log: Mapping[str, Any], samples: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, object]]:
-    """Rows of a log of inspect_ai: one for each sample and epoch; the first scorer's value is the score."""
-    for sample in samples:
-        values = {name: score["value"] for name, score in (sample.get("scores") or {}).items()}
-        values = {
-            name: _LETTERS.get(value, value) if isinstance(value, str) else value for name, value in values.items()
-        }
-        own = {"item": str(sample["id"]), "system": log["eval"]["model"], "epoch": sample.get("epoch", 1)}
-        yield {**own, "score": next(iter(values.values()), None), **values}
-
-
-def _plain(row: object) -> dict[str, object]:
-    """A row without what is nested deeper than one level; of lm-eval the first of its metrics is the score."""
-    if not isinstance(row, dict):
-        raise ValueError("a row that is not an object")
-    nested = [(name, inner) for name, inner in row.items() if isinstance(inner, dict)]
-    flat = {**row, **{f"{name}.{part}": value for name, inner in nested for part, value in inner.items()}}
-    if "doc_id" in row and isinstance(row.get("metrics"), list):
-        flat["score"] = row.get(next(iter(row["metrics"]), ""))
-    return {name: value for name, value in flat.items() if not isinstance(value, dict | list)}
-
-
-def _long(frame: pl.DataFrame, names: ColumnNames, alone: str = "") -> tuple[pl.DataFrame, str]:
-    """A table with the columns item, system, score and, if there are such, cluster and repeat; and what was taken."""
-    taken = {}
-    for part, known in _NAMES.items():
-        columns = {column.lower(): column for column in reversed(frame.columns)}
-        taken[part] = getattr(names, part) or next((columns[name] for name in known if name in columns), "")
-        if taken[part] and taken[part] not in frame.columns:
-            raise UnknownNameError("column", taken[part], frame.columns)
+def _long(frame: pl.DataFrame, names: ColumnNames, alone: str = "") -> tuple[pl.DataFrame, list[str]]:
+    """A table with the columns item, system, score, why (a missing one's reason) and, if there are such, cluster and
+    repeat; and what was taken for what.
+    """
+    said: list[str] = []
+    if gone := [name for name in names.listed("without") if name in frame.columns]:
+        frame = frame.drop(gone)
+        said.append(f"left out as asked: {quoted(gone)}")
+    frame = _unindexed(frame, said)
+    if "," in names.item and names.item not in frame.columns:
+        frame, names = _joined(frame, names, said)
+    taken = _taken(frame, names)
     if alone and not taken["system"] and taken["score"]:
         frame, taken["system"] = frame.with_columns(pl.lit(alone).alias("system")), "system"
     if {"filter", "doc_id"} <= set(frame.columns):  # lm-eval writes each sample once for each filter
+        several = frame["filter"].n_unique()
         frame = frame.filter(pl.col("filter") == pl.col("filter").first())
-    if not (taken["system"] and taken["score"]):
-        frame, taken["system"], taken["score"] = _unpivoted(frame, taken), "system", "score"
+        said += [f"the first of {several} filters: {frame['filter'][0]!r}"] if several > 1 else []
+    if taken["system"] and not taken["score"]:
+        frame = _transposed(frame, taken, said)
+    elif not (taken["system"] and taken["score"]):
+        if names.system or (names.score and not taken["system"]):
+            asked = "--system" if not taken["system"] else "--score"
+            raise UsageError(f"no column for {asked}", fix=f"Name it: {asked} COLUMN", code="missing-column")
+        frame = _unpivoted(frame, taken, names, said)
     elif not taken["item"]:
         raise UsageError("no column of items", fix="Name it: --item COLUMN", code="missing-column")
+    return _selected(frame, taken, said)
+
+
+def _selected(frame: pl.DataFrame, taken: Mapping[str, str], said: list[str]) -> tuple[pl.DataFrame, list[str]]:
+    """The columns that were taken, under their parts' names, the others as `other NAME`."""
     kept = {part: name for part, name in taken.items() if name and name in frame.columns}
-    long = frame.select(pl.col(name).alias(part) for part, name in {"item": "item", **kept}.items())
-    long = long.with_columns(_numbers(long), pl.all().exclude("score").cast(pl.String)).drop_nulls(["item", "system"])
-    return long, ", ".join(f"{part}: `{name}`" for part, name in taken.items() if name)
+    others = {name: f"other {name}" for name in frame.columns if name not in kept.values() and len(name) < 60}
+    long = frame.select(
+        *(pl.col(name).alias(part) for part, name in {"item": "item", **kept}.items()),
+        *(pl.col(name).alias(other) for name, other in list(others.items())[:20] if other != "other why"),
+        *([pl.col("why")] if "why" in frame.columns else []),
+    )
+    long = long.with_columns(pl.col("item", "system").cast(pl.String)).drop_nulls(["item", "system"])
+    if (rows := frame.height - long.height) > 0:
+        said.append(f"{rows:,} rows without item or system left out")
+    scores = numbers_of(long["score"], long)
+    long = long.with_columns(*scores, pl.all().exclude("score", "why").cast(pl.String, strict=False))
+    taken_said = [f"{part}: `{name}`" for part, name in taken.items() if name]
+    if taken["score"] in _LOWER:
+        said.append(f"`{taken['score']}` reads as lower is better: --lower-is-better, if it is")
+    return long, [*taken_said, *said]
 
 
-def _unpivoted(frame: pl.DataFrame, taken: Mapping[str, str]) -> pl.DataFrame:
-    """A wide table as a long one. Columns of texts are no systems; one of numbers with a text in it is a mistake."""
+def _taken(frame: pl.DataFrame, names: ColumnNames) -> dict[str, str]:
+    """The column of each part: as named, else the first known name, of systems the first with two values."""
+    columns = {column.lower(): column for column in reversed(frame.columns)}
+    taken: dict[str, str] = {}
+    for part, known in _NAMES.items():
+        found = [columns[name] for name in known if name in columns]
+        if part == "system":
+            found.sort(key=lambda name: frame[name].n_unique() < 2)
+        if part in ("item", "score"):
+            found = [name for name in found if name not in taken.values()]
+        taken[part] = getattr(names, part) or next(iter(found), "")
+        if taken[part] and taken[part] not in frame.columns:
+            raise UnknownNameError("column", taken[part], frame.columns)
+    if taken["system"] and not names.system and frame[taken["system"]].dtype.is_float():
+        taken["system"] = ""  # a system that is called "method", in a wide table
+    return taken
+
+
+def _unindexed(frame: pl.DataFrame, said: list[str]) -> pl.DataFrame:
+    """Without the numbers of rows that pandas writes."""
+    for name in frame.columns:
+        if name.strip() and not re.fullmatch(r"Unnamed: \d+|__index_level_\d+__", name):
+            continue
+        values = frame[name].cast(pl.Float64, strict=False)
+        if values.null_count() == 0 and values.to_list() in ([*range(frame.height)], [*range(1, frame.height + 1)]):
+            frame = frame.drop(name)
+            said.append("the column of row numbers left out")
+        elif "item" not in frame.columns:
+            frame = frame.rename({name: "item"})
+            said.append("items: the column without a name")
+    return frame
+
+
+def _joined(frame: pl.DataFrame, names: ColumnNames, said: list[str]) -> tuple[pl.DataFrame, ColumnNames]:
+    """Several columns that together name an item, as one."""
+    parts = names.listed("item")
+    for name in parts:
+        if name not in frame.columns:
+            raise UnknownNameError("column", name, frame.columns)
+    said.append(f"an item is a {' and a '.join(f'`{name}`' for name in parts)}")
+    texts = [pl.col(name).cast(pl.String).fill_null("") for name in parts]
+    joined = pl.concat_str(texts, separator=" | ").alias(names.item)
+    return frame.with_columns(joined).drop(parts), names
+
+
+def _transposed(frame: pl.DataFrame, taken: dict[str, str], said: list[str]) -> pl.DataFrame:
+    """A table with a row for each system and a column for each item as a long one.
+
+    Raises:
+        DataError: if a system has several rows, or columns are not of one scale: the score is to be named.
+    """
+    systems, texts = frame[taken["system"]], [taken[part] for part in ("item", "repeat", "cluster") if taken[part]]
+    items = [name for name in numeric_columns(frame) if name not in (taken["system"], *texts)]
+    spans = scales_of(frame, items)
+    if len(items) < _FEWEST or systems.n_unique() < frame.height or unlike(spans) or texts:
+        raise DataError(
+            f"`{taken['system']}` names systems, and no column is known to be the score",
+            expected=f"one of {quoted(items) or 'no column of numbers'}",
+            fix="Name it: --score COLUMN", code="missing-column",
+        )  # fmt: skip
+    said.append(f"a row a system, a column an item: {quoted(items)}")
+    ignored = [name for name in frame.columns if name not in (*items, taken["system"])]
+    said += [f"left out: {quoted(ignored)}"] if ignored else []
+    made = frame.with_columns(pl.col(items).cast(pl.String))
+    taken["score"], taken["item"] = "score", "item"
+    return made.unpivot(items, index=[taken["system"]], variable_name="item", value_name="score")
+
+
+def _unpivoted(frame: pl.DataFrame, taken: dict[str, str], names: ColumnNames, said: list[str]) -> pl.DataFrame:
+    """A wide table as a long one: the columns of one scale are systems, and what else there is is said."""
     if not taken["item"]:
-        frame = frame.with_row_index("item")
+        first = frame.columns[0] if frame.width else ""
+        texts = first and frame[first].dtype == pl.String and first not in numeric_columns(frame)
+        if texts and frame[first].n_unique() == frame.height and frame.height and first not in names.listed("systems"):
+            taken["item"] = first
+        else:
+            frame = frame.with_row_index("item") if "item" not in frame.columns else frame
+            said.append("items: the rows")
     index = [taken["item"] or "item", *(taken[part] for part in ("cluster", "repeat") if taken[part])]
-    numbers = frame.select(pl.all().exclude(index).cast(pl.Float64, strict=False))
-    systems = [one.name for one in numbers if frame[one.name].dtype != pl.String or 2 * one.count() > frame.height]
-    if not systems:
-        fix = "Name the columns of a long table: --item, --system, --score."
-        raise DataError("no column of numbers", where=", ".join(frame.columns)[:200], fix=fix, code="missing-column")
-    if any(frame[name].dtype == pl.String for name in systems):
-        frame = frame.with_columns(pl.col(systems).cast(pl.String))
+    systems = systems_of(frame, index, names.listed("systems"), said)
+    taken["system"], taken["score"] = "system", "score"
+    frame = frame.with_columns(pl.col(systems).cast(pl.String))
     return frame.unpivot(systems, index=index, variable_name="system", value_name="score")
 
 
-def _numbers(long: pl.DataFrame) -> pl.Series:
-    """The scores as numbers."""
-    score = long["score"]
-    if score.dtype == pl.String:
-        known = score.str.strip_chars().str.to_lowercase().replace({"true": "1", "false": "0", "": None})
-        score = known.cast(pl.Float64, strict=False)
-        for row in long.filter(known.is_not_null() & score.is_null()).head(1).iter_rows(named=True):
-            where, expected = f"item {row['item']}, system {row['system']}", "numbers; an empty cell is missing"
-            raise DataError(f"the score {row['score'][:40]!r} is not a number", where=where, expected=expected,
-                            fix="Or name the column of scores: --score COLUMN", code="bad-score")  # fmt: skip
-    score = score.cast(pl.Float64)
-    if bad := int((~(score.abs() <= _MOST)).sum()):
-        what, fix = (
-            f"scores that are NaN, infinite or above {_MOST:g}: {bad}",
-            "Leave a cell empty where there is none.",
-        )
-        raise DataError(what, expected="numbers", fix=fix, code="bad-score")
-    return score.alias("score")
-
-
-def _arranged(long: pl.DataFrame, taken: str) -> ItemScores:
+def _arranged(long: pl.DataFrame, said: list[str], names: ColumnNames) -> ItemScores:
     """Scores as an array of systems by items, repetitions averaged."""
+    asked, without = names.listed("systems"), names.listed("without")
+    said = [*said]
+    if asked and set(asked) <= set(long["system"]):
+        long = long.filter(pl.col("system").is_in(asked))
+    long = long.filter(~pl.col("system").is_in(without), ~pl.col("item").is_in(without))
+    long = without_totals(long, said)
+    long, said = _scaled(long, names.scale, said)
     different = pl.col("repeat").n_unique() if "repeat" in long.columns else pl.lit(1)
-    grouped = long.drop_nulls("score").group_by("system", "item", maintain_order=True)
-    cells = grouped.agg(pl.len(), different.alias("different"), pl.col("score").mean())
+    scored = long.drop_nulls("score")
+    cells = scored.group_by("system", "item", maintain_order=True).agg(
+        pl.len(), different.alias("different"), pl.col("score").mean()
+    )
     for row in cells.filter(pl.col("len") > pl.col("different")).head(1).iter_rows(named=True):
-        what = f"{row['len']} scores of the system {row['system']!r} on the item {row['item']!r}"
-        fix = "Leave the others out, or name the column that tells repetitions apart: --repeat COLUMN"
-        raise DataError(what, expected="one", fix=fix, code="duplicate-score")
-    systems, items = (cells[name].unique(maintain_order=True) for name in ("system", "item"))
-    names = list(map(clean_name, systems))
-    if alike := [name for name in names if names.count(name) > 1]:
+        raise DataError(
+            f"{row['len']} scores of the system {row['system']!r} on the item {row['item']!r}", expected="one",
+            fix=_of_duplicates(scored, row), code="duplicate-score",
+        )  # fmt: skip
+    systems = long["system"].unique(maintain_order=True)
+    items = long["item"].unique(maintain_order=True)
+    shown = list(map(clean_name, systems))
+    if alike := [name for name in shown if shown.count(name) > 1]:
         what = f"two systems whose names look alike: {alike[0]!r}"
         raise DataError(what, expected="a name each", code="duplicate-system")
     check_size(len(systems), len(items))
@@ -247,12 +316,82 @@ def _arranged(long: pl.DataFrame, taken: str) -> ItemScores:
     )
     values = np.full((len(systems), len(items)), np.nan)
     values[tuple(places)] = cells["score"].to_numpy()
+    if bare := [name for name, row in zip(shown, values, strict=True) if not np.isfinite(row).any()]:
+        fix = f"Leave it out: --without {bare[0]}"
+        raise DataError(f"the system {bare[0]!r} has no score", expected="a score or more", fix=fix, code="no-score")
+    ranges = [names.scale or range_of(row) for row in values]
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
-    low, high = next(((a, b) for a, b in _SCALES if a <= low and high <= b), (low, high))
-    without = int((~np.isfinite(values)).any(axis=0).sum())
-    size = f"{len(systems)} systems, score {low:g} to {high:g}, {len(items):,} items, {without:,} without all"
+    low, high = names.scale or range_of(values) or (low, high)
+    lacking = int((~np.isfinite(values)).any(axis=0).sum())
+    size = f"{len(systems)} systems, score {low:g} to {high:g}, {len(items):,} items, {lacking:,} without all"
+    averaged = scored.height - cells.height
+    size += f", {cells.height:,} of {values.size:,} cells have a score"
+    size += f" ({averaged:,} repetitions averaged into others)" if averaged else ""
+    scales = sorted({"none" if one is None else f"{one[0]:g} to {one[1]:g}" for one in ranges})
+    size += f", scale of intervals {'as given' if names.scale else 'by column'}: {', '.join(scales)}"
     clusters = _clusters(long, items) if "cluster" in long.columns else None
-    return ItemScores(names, items.to_list(), values, clusters, (low, high), f"{taken}, {size}")
+    missing = _reasons(long, values, systems.to_list(), shown)
+    said.append(size)
+    return ItemScores(shown, items.to_list(), values, clusters, (low, high), ", ".join(said), ranges, missing)
+
+
+def _scaled(long: pl.DataFrame, scale: tuple[float, float] | None, said: list[str]) -> tuple[pl.DataFrame, list[str]]:
+    """Check scores by the scale; -1 below one that starts at 0 or more means that there is no score."""
+    score = long["score"].drop_nulls().to_numpy()
+    below = score[score < 0]
+    if scale is None:
+        if below.size and (below == -1).all() and score.max() >= 1 and set(score.tolist()) != {-1.0, 1.0}:
+            rest, high = score[score >= 0], float(score.max())
+            raise DataError(
+                    f"{below.size:,} scores are -1, and the others are {rest.min():g} to {high:g}",
+                    expected="a scale", code="unclear-scale",
+                    fix=f"--scale 0,{high:g} if -1 means that there is no score, --scale -1,{high:g} if it is one",
+                )  # fmt: skip
+        return long, said
+    low, high = scale
+    if low >= 0 and below.size and (below == -1).all():
+        none = pl.col("score") == -1
+        why = pl.when(none).then(pl.lit("-1")).otherwise(pl.col("why") if "why" in long.columns else None)
+        long = long.with_columns(why.alias("why"), pl.when(none).then(None).otherwise(pl.col("score")).alias("score"))
+        said = [*said, f"{below.size:,} scores of -1 taken as missing"]
+    if outside := long.filter((pl.col("score") < low) | (pl.col("score") > high)).height:
+        raise DataError(f"scores outside of the scale: {outside:,}", expected=f"{low:g} to {high:g}", code="bad-score")
+    return long, said
+
+
+def range_of(values: NDArray[np.float64]) -> tuple[float, float] | None:
+    """The smallest of the usual scales that scores fit; None if they fit none."""
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    return next(((a, b) for a, b in _SCALES if a <= low and high <= b), None)
+
+
+def _reasons(
+    long: pl.DataFrame, values: NDArray[np.float64], systems: Sequence[str], shown: Sequence[str]
+) -> dict[str, dict[str, int]]:
+    """How many cells each system lacks, by reason."""
+    absent = np.isnan(values).sum(axis=1)
+    if not absent.any():
+        return {}
+    gone = long.filter(pl.col("score").is_null())
+    why = pl.col("why").fill_null("empty") if "why" in long.columns else pl.lit("empty")
+    counts = gone.unique(["system", "item"], maintain_order=True).group_by("system", why.alias("why")).len()
+    found: dict[str, dict[str, int]] = {}
+    for system, name, count in zip(systems, shown, absent.tolist(), strict=True):
+        if count:
+            rows = counts.filter(pl.col("system") == system).sort("why").select("why", "len").rows()
+            reasons = {reason: min(number, count) for reason, number in rows}
+            rest = count - sum(reasons.values())
+            found[name] = {**reasons, **({"no row": rest} if rest > 0 else {})}
+    return found
+
+
+def _of_duplicates(scored: pl.DataFrame, row: Mapping[str, object]) -> str:
+    """What would tell the scores of one cell apart."""
+    same = scored.filter(pl.col("system") == row["system"], pl.col("item") == row["item"])
+    apart = [name for name in same.columns if name.startswith("other ") and same[name].n_unique() == same.height]
+    named = [name.removeprefix("other ") for name in apart]
+    pair = f"If an item is two columns: --item {'ITEM,' + named[0] if named else 'A,B'}"
+    return f"{pair}. If they are repetitions: --repeat {named[0] if named else 'COLUMN'}. Else leave the others out."
 
 
 def _clusters(long: pl.DataFrame, items: pl.Series) -> NDArray[np.int64]:

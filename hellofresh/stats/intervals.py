@@ -1,8 +1,9 @@
 """Two-sided intervals of the metrics, for samples in groups as for independent ones.
 
 The method is Wilson's interval of the share that determines the metric, with an effective number of samples and t
-quantiles. The delete-one-cluster jackknife gives the variance v of the share's logit (one hit and one miss added, so it
-always has a value), and 1 / (v p (1 - p)) is the effective number of samples. The degrees of freedom are the
+quantiles. The delete-one-cluster jackknife gives the share's variance v, and p (1 - p) / v is the effective number of
+samples. Of counts it is the variance of the logit, with one hit and one miss added so that it always has a value; to a
+number, such as a rating, nothing is added: a hit would be a rating of ten. The degrees of freedom are the
 effective number of clusters (Kish) among the samples of that share, less one. The method is not
 random. With groups of one sample each it is the method for independent samples.
 
@@ -40,8 +41,9 @@ Of a rank correlation the jackknife is that of Fisher's z: it held the truth in 
 48 worlds of 20 to 300 clusters, correlations of .1 to .95 (`--only correlation`). Cluster Wilson, which adds a hit and
 a miss, is short near 1: 84% at .95 and 72% at .98, with 20 clusters of one.
 
-Where all values of a number are equal, the interval is that value; at the ends of a scale from 0 to 1, where values are
-shares, it is Wilson's.
+Where all values of a number are equal, samples not drawn may still differ, in a share of up to Wilson's upper limit for
+0 hits in the effective clusters: the interval reaches as far as that share could move the mean on its scale. So the
+interval of a mean depends on its own scale and values only; where a mean has no scale, see `unbounded_interval`.
 
 So it is usable from 12 clusters of similar size on. With very few errors (three or four samples
 wrong) it is a little wide: up to 97.1% for precision, recall and accuracy. Where a few clusters hold most of the
@@ -55,6 +57,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +71,9 @@ LEAST_OF_CLASS = FEW_CLUSTERS
 """For a mean over classes: minimum effective clusters of every class."""
 LEAST_OF_LOGS = 96
 """Minimum effective clusters for the log score, whose spread depends on few; below, they count as an eighth."""
+_T_DRAWS, _FEW_SKEWED, _SKEWED = 1_999, 100, 2.5
+"""Draws of the bootstrap of t; with fewer clusters than the second, skewness above the third is too much for it, with
+more the skewness of their mean counts."""
 LOPSIDED = 0.25
 """Minimum ratio of effective clusters to clusters of a reliable interval."""
 
@@ -78,6 +84,7 @@ class Method(StrEnum):
     CLUSTER_WILSON = "cluster Wilson"
     FISHER = "cluster jackknife of Fisher's z"
     JACKKNIFE = "cluster jackknife"
+    BOOTSTRAP_T = "cluster bootstrap of t"
     PERCENTILE = "cluster percentile bootstrap"
     MIRRORED = "cluster bootstrap, mirrored about the estimate"
     NONE = "none: one group only"
@@ -195,23 +202,27 @@ def cluster_wilson_limits(tables: NDArray[np.float64], metric: Metric) -> Limits
     effective = effective_clusters(part.weights)
     spread = jackknife_variance(part.without, part.defined)
     known = (spread > 1e-20) & (part.value > 0) & (part.value < 1)
-    total = part.weights.sum(axis=-1)
-    whole, without = _smoothed(part.value, total), _smoothed(part.without, total[..., None] - part.weights)
-    information = jackknife_variance(_logit(without)) * whole * (1 - whole)
+    if metric.of_numbers or metric.of_forecasts:
+        moved, information = part.without, ratio(spread, part.value * (1 - part.value))
+    else:
+        total = part.weights.sum(axis=-1)
+        whole, moved = _smoothed(part.value, total), _logit(_smoothed(part.without, total[..., None] - part.weights))
+        information = jackknife_variance(moved) * whole * (1 - whole)
     known &= information > 1e-20  # leaving out a group can change the share but not the smoothed one
     samples = np.where(known, ratio(np.ones(known.shape), information), np.maximum(effective, 1))
     freedom = effective - 1
     if metric.share is None or metric.of_forecasts:
-        freedom = np.where(known, np.minimum(freedom, _freedom(_logit(without))), freedom)
+        freedom = np.where(known, np.minimum(freedom, _freedom(moved)), freedom)
     quantile = t_quantiles((1 + LEVEL) / 2, np.maximum(freedom, 1))
     low, high = wilson_limits(part.value, samples, quantile)
+    if isinstance(metric.statistics, WeightedValues):
+        unseen = quantile**2 / (np.maximum(effective, 1) + quantile**2)
+        constant = metric.statistics.constant(tables.sum(axis=-2))
+        low = np.where(constant, part.value * (1 - unseen), low)
+        high = np.where(constant, part.value + (1 - part.value) * unseen, high)
     # A share with all samples in one cluster has no known spread; one without samples has no value.
     blind = part.defined.sum(axis=-1) < part.defined.shape[-1]
     low, high = (from_share(limit, metric) for limit in (low, high))
-    if isinstance(metric.statistics, WeightedValues):
-        total = tables.sum(axis=-2)
-        value, constant = metric.value(total), metric.statistics.constant(total)
-        low, high = np.where(constant, value, low), np.where(constant, value, high)
     return np.where(blind, metric.limits[0], low), np.where(blind, metric.limits[1], high)
 
 
@@ -272,6 +283,45 @@ def jackknife_interval(
     half = t_quantile((1 + LEVEL) / 2, max(effective - 1, 1.0)) * error
     low, high = max(limits[0], value - half), min(limits[1], value + half)
     return Interval(low, high, Method.JACKKNIFE, n, clusters, effective)
+
+
+def unbounded_intervals(sums: NDArray[np.float64], sizes: NDArray[np.float64]) -> tuple[Limits, NDArray[np.bool_]]:
+    """Intervals of means of numbers without a scale, such as seconds, and whether each is too skewed to be reliable.
+
+    The bootstrap of t, drawn with a constant seed: its limits are as lopsided as the scores. Of lognormal scores (0, 1)
+    it held the mean in 91.4%, 93.2% and 94.5% of 2,500 repeats with 20, 60 and 200 items (plain t: 86.9%, 89.7% and
+    93.5%), of lognormal (0, 1.5) in 92.0% with 200 (86.9%), of normal ones in 95.0% to 95.2%. Without variation there
+    is no interval: both limits are nan. Source: Efron and Tibshirani, An Introduction to the Bootstrap (1993),
+    section 12.5.
+
+    Args:
+        sums, sizes: shape (systems, g), sum of the numbers in each cluster, and how many they are.
+    """
+    means = sums.sum(axis=1) / sizes.sum(axis=1)
+    low, high, skewed = (np.full(means.size, np.nan) for _ in range(3))
+    for place, (total, size) in enumerate(zip(sums, sizes, strict=True)):
+        there = size > 0
+        moved = (total - means[place] * size)[there] * there.sum() / size.sum()
+        g, error = moved.size, float(np.sqrt(moved @ moved / max(moved.size - 1, 1) / moved.size))
+        if g < 2 or error <= 1e-12 * max(abs(means[place]), 1e-300):
+            continue
+        counts = _resampled(g)
+        apart, squares = counts @ moved / g, counts @ moved**2 / g
+        spread = np.sqrt(np.maximum(squares - apart**2, 1e-12 * error**2 * g) / (g - 1))
+        tails = np.quantile(apart / spread, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        low[place], high[place] = means[place] - tails[1] * error, means[place] - tails[0] * error
+        skewed[place] = abs(float((moved**3).mean() / (moved**2).mean() ** 1.5)) * (
+            1 if g < _FEW_SKEWED else (_FEW_SKEWED / g) ** 0.5
+        )
+    return (low, high), skewed > _SKEWED
+
+
+@lru_cache(2)
+def _resampled(clusters: int) -> NDArray[np.float64]:
+    """How often each of the clusters is drawn, shape (1999, clusters)."""
+    random = np.random.default_rng(0)
+    drawn = random.integers(0, clusters, size=(_T_DRAWS, clusters)) + np.arange(_T_DRAWS)[:, None] * clusters
+    return np.bincount(drawn.ravel(), minlength=_T_DRAWS * clusters).astype(np.float64).reshape(_T_DRAWS, clusters)
 
 
 def _freedom(without: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -201,13 +201,10 @@ class WeightedValues:
         return np.stack([weights * values, weights, weights * values**2], axis=1)
 
     def constant(self, sums: FloatArray) -> NDArray[np.bool_]:
-        """Whether all values in sums, shape (..., 3) to (...), are equal; false at the ends of a scale of 0 to 1, where
-        they may be the hits or misses of a share.
-        """
+        """Whether all values in sums, shape (..., 3) to (...), are equal."""
         value, (low, high) = ratio(sums[..., 0], sums[..., 1]), self.limits
         apart = ratio(sums[..., 2], sums[..., 1]) - value**2
-        inside = (value > low) & (value < high) if self.limits == (0.0, 1.0) else True
-        found: NDArray[np.bool_] = (apart <= 1e-12 * max(abs(low), abs(high)) ** 2) & (sums[..., 1] > 0) & inside
+        found: NDArray[np.bool_] = (apart <= 1e-12 * max(abs(low), abs(high)) ** 2) & (sums[..., 1] > 0)
         return found
 
     def size(self, tables: FloatArray) -> FloatArray:

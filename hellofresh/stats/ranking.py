@@ -15,8 +15,10 @@ because no cluster moves their difference, are not drawn: each remaining one add
 Bonferroni's method. A family of one pair is not adjusted.
 
 `low` and `high` are simultaneous for all pairs of the family: the standard error times the quantile of t that
-corresponds to the draws' quantile of the largest |z| (single-step). If they exclude 0, the adjusted p-value is below
-0.05; the later steps find a few more pairs, whose intervals still contain 0.
+corresponds to the draws' quantile of the largest |z| (single-step). They exclude 0 exactly if the adjusted p-value is
+below 0.05: the later steps find a few more pairs, and the intervals of these end at 0 (`AT_ZERO` from it), as do the
+limits that are compatible with a step-down test (Strassburger and Bretz, Statistics in Medicine 27 (2008), 4914-4927;
+Guilbaud, Biometrical Journal 50 (2008), 678-692).
 
 A system's rank interval counts the systems that are significantly better and significantly worse than it. It uses
 the same comparisons as the tie groups, so neither can contradict a p-value, and all rank intervals hold together.
@@ -44,12 +46,14 @@ from hellofresh.stats.intervals import (
     jackknife_variance,
     normal_below,
     normal_quantile,
-    t_quantile,
+    t_quantiles,
     t_two_sided,
 )
 from hellofresh.stats.metrics import Metric
-from hellofresh.stats.paired import SAME, difference_interval, minimum_detectable_difference, pair_sizes
+from hellofresh.stats.paired import SAME, difference_interval, pair_sizes
 
+AT_ZERO = 1e-9
+"""Distance from 0, as a share of a metric's span, of a limit that a later step moves there."""
 SIGNIFICANCE = round(1 - LEVEL, 12)
 """The significance level, rounded to remove the error of the subtraction."""
 _DRAWS, _HALVES = 9_999, 1_000
@@ -88,8 +92,9 @@ class Differences:
         standard_error: of the difference; infinite with one cluster.
         low, high: simultaneous limits for all pairs of a family.
         p_value: unadjusted, 1 on the diagonal.
-        adjusted: p-values adjusted for all pairs of the family; below 1 - level wherever the limits exclude 0.
+        adjusted: p-values adjusted for all pairs of the family; below 1 - level exactly where the limits exclude 0.
         effective_clusters: equivalent number of groups of equal size.
+        worth: shape (systems, systems), the same of each pair; fewer where cells are missing.
     """
 
     metric: Metric
@@ -101,6 +106,7 @@ class Differences:
     p_value: NDArray[np.float64]
     adjusted: NDArray[np.float64]
     effective_clusters: float
+    worth: NDArray[np.float64]
 
     @property
     def ahead(self) -> NDArray[np.bool_]:
@@ -110,8 +116,8 @@ class Differences:
 
     def detectable(self, power: float = 0.8) -> NDArray[np.float64]:
         """The true difference of each pair that is found with this power without adjustment; 0 on the diagonal."""
-        factor = minimum_detectable_difference(1.0, self.effective_clusters, power=power)
-        return factor * self.standard_error
+        df = np.maximum(self.worth - 1, 1.0)
+        return (t_quantiles((1 + LEVEL) / 2, df) + t_quantiles(power, df)) * self.standard_error
 
     @property
     def separable(self) -> NDArray[np.bool_]:
@@ -198,6 +204,7 @@ def differences(
     *,
     families: NDArray[np.int64] | None = None,
     blind: NDArray[np.bool_] | None = None,
+    worth: NDArray[np.float64] | None = None,
 ) -> Differences:
     """Every pair's difference, from known standard errors.
 
@@ -210,14 +217,15 @@ def differences(
         effective: equivalent number of clusters of equal size; degrees of freedom are one fewer.
         families: as in `all_differences`.
         blind: shape (systems, systems), pairs whose error `influence` does not determine; none if left out.
+        worth: shape (systems, systems), the effective clusters of each pair, if these differ from `effective`.
     """
+    worth = np.full(error.shape, effective) if worth is None else worth
     blind = np.zeros(error.shape, dtype=np.bool_) if blind is None else blind
-    df = max(effective - 1, 1.0)
     upper = np.triu_indices(len(values), 1)
     family = np.zeros_like(upper[0]) if families is None else families[upper]
-    difference = values[upper[0]] - values[upper[1]]
+    difference, df = values[upper[0]] - values[upper[1]], np.maximum(worth[upper] - 1, 1.0)
     p_value = t_two_sided(difference / error[upper], df)
-    adjusted, quantile = p_value.copy(), np.full(p_value.shape, t_quantile((1 + LEVEL) / 2, df))
+    adjusted, quantile = p_value.copy(), t_quantiles((1 + LEVEL) / 2, df)
     adjusting = np.unique(family[family >= 0]).tolist()
     if adjusting:
         draws = _draw_errors(influence)
@@ -225,12 +233,16 @@ def differences(
         member = np.flatnonzero(family == number)
         pairs = upper[0][member], upper[1][member]
         adjusted[member], largest = _step_down(p_value[member], np.where(blind, np.inf, error)[pairs], draws, pairs)
-        bonferroni = t_quantile(1 - (1 - LEVEL) / (2 * member.size), df)
-        quantile[member] = np.clip(t_quantile(float(normal_below(largest)), df), quantile[member], bonferroni)
+        bonferroni = t_quantiles(1 - (1 - LEVEL) / (2 * member.size), df[member])
+        reach = t_quantiles(float(normal_below(largest)), df[member])
+        quantile[member] = np.clip(reach, quantile[member], bonferroni)
     low, high = (difference + side * quantile * error[upper] for side in (-1, 1))
     # If a limit is 0 but for rounding, the p-value decides its sign.
     unclear = adjusted >= SIGNIFICANCE
     low, high = np.where(unclear, np.minimum(low, 0.0), low), np.where(unclear, np.maximum(high, 0.0), high)
+    least = AT_ZERO * metric.span
+    low = np.where(~unclear & (difference > 0), np.maximum(low, least), low)
+    high = np.where(~unclear & (difference < 0), np.minimum(high, -least), high)
     low, high = np.maximum(-metric.span, low), np.minimum(metric.span, high)
     return Differences(
         metric,
@@ -242,6 +254,7 @@ def differences(
         _both(len(values), p_value, p_value, 1.0),
         _both(len(values), adjusted, adjusted, 1.0),
         effective,
+        worth,
     )
 
 

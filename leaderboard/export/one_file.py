@@ -7,6 +7,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
+from math import ceil, floor, isnan, log10
 
 from hellofresh import __version__
 from hellofresh.results.comparison import ScoreComparison
@@ -18,14 +19,20 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-ur
 _STYLE = """
 main { padding: 1.25rem 1rem 3rem; max-width: 72rem; margin: 0 auto; }
 .cmp img { width: 100%; max-width: 56rem; background: #fff; }
+@media print { main { padding: 0; font-size: 9pt; } .cmp img { max-width: 32rem; } }
 """
 _LEFT, _WIDTH, _ROW, _MOST_IN_MATRIX = 180, 640, 22, 40
 
 
-def forest_svg(compared: ScoreComparison) -> str:
-    """Each mean with its interval, the best first; the dashed line marks the leader's mean."""
-    rows = compared.table.rows(named=True)
-    low, high = min(row["low"] for row in rows), max(row["high"] for row in rows)
+def forest_svg(compared: ScoreComparison, card: Sequence[Row] = ()) -> str:
+    """Each mean with its interval, the best first; the dashed line marks the leader's mean. The axis ends at round
+    numbers.
+    """
+    rows = [
+        {**row, **({"low": row["mean"], "high": row["mean"]} if isnan(row["low"]) else {})}
+        for row in compared.table.rows(named=True)
+    ]
+    low, high = _round_ends(min(row["low"] for row in rows), max(row["high"] for row in rows))
     span, height = (high - low) or 1.0, _ROW * (len(rows) + 2)
 
     def x(value: float) -> str:
@@ -47,7 +54,16 @@ def forest_svg(compared: ScoreComparison) -> str:
     return f'{head}font-family="sans-serif" aria-label="{label}">{"".join(parts)}</svg>\n'
 
 
-def compare_page(compared: ScoreComparison) -> str:
+def _round_ends(low: float, high: float) -> tuple[float, float]:
+    """The nearest round numbers about a range, in steps of 1, 2 or 5 times a power of ten."""
+    rough = max(high - low, 1e-9) / 4
+    step = min(
+        (part * 10.0 ** (floor(log10(rough)) + 1) / 10 for part in (1, 2, 5, 10)), key=lambda one: abs(one - rough)
+    )
+    return floor(low / step + 1e-9) * step, ceil(high / step - 1e-9) * step
+
+
+def compare_page(compared: ScoreComparison, card: Sequence[Row] = ()) -> str:
     """The page of a comparison: sentence, forest plot, ranks, matrix of pairs, downloads."""
     systems = compared.shown()[0]
     picture = el("img", src=_data("image/svg+xml", forest_svg(compared)), alt=visible(compared.sentence, 500))
@@ -62,10 +78,20 @@ def compare_page(compared: ScoreComparison) -> str:
             "Pairs", "Row minus column, with the p-value adjusted for all pairs (step-down max-t); bold: below .05."
         ),
         _pairs(compared),
+        *_card_section(card),
         said=compared.said,
         systems=compared.table.to_dicts(),
         pairs=compared.pairs.to_dicts(),
     )
+
+
+def _card_section(card: Sequence[Row]) -> list[Html]:
+    """The card as a table, or nothing."""
+    if not card:
+        return []
+    rows = ([visible(str(one), 500) for one in row.values()] for row in card)
+    said = "Leaderboard Reporting Standard, draft 0.2: what the order rests on."
+    return [heading("Card", said), _listed("Card", card[0], rows)]
 
 
 def one_page(title: str, lede: str, *parts: Html, said: str, **tables: Sequence[Row]) -> str:
@@ -116,18 +142,39 @@ def _data(media: str, text: str) -> str:
     return f"data:{media};base64,{base64.b64encode(text.encode()).decode()}"
 
 
-def _markdown(compared: ScoreComparison) -> str:
-    systems = compared.shown()[0]
-    rows = [list(systems[0]), ["---"] * len(systems[0]), *(list(row.values()) for row in systems)]
-    lines = (" | ".join(escape(visible(text, 80)).replace("|", "\\|") for text in row) for row in rows)
-    said, table = escape(visible(compared.sentence, 2000)), "\n".join(f"| {line} |" for line in lines)
-    return "\n\n".join([said, table, *map(escape, compared.notes), ""])
+def _journal(compared: ScoreComparison) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
+    """Systems and pairs as a paper prints them."""
+    systems, pairs = compared.shown()
+    return [{name: text for name, text in row.items() if name != "first"} for row in systems], [
+        {**{name: text for name, text in row.items() if name != "p"}, "p, all pairs": _p(row["p, all pairs"])}
+        for row in pairs
+    ]
 
 
-WRITERS: Mapping[str, Callable[[ScoreComparison], str]] = {
+def _p(text: str) -> str:
+    return "< .001" if float(text) < 0.001 else f"{float(text):.3f}".removeprefix("0")
+
+
+def _markdown(compared: ScoreComparison, card: Sequence[Row] = ()) -> str:
+    def listed(rows: Sequence[Row]) -> str:
+        lines = [list(rows[0]), ["---"] * len(rows[0]), *([str(one) for one in row.values()] for row in rows)]
+        texts = (" | ".join(escape(visible(text, 200)).replace("|", "\\|") for text in row) for row in lines)
+        return "\n".join(f"| {line} |" for line in texts)
+
+    said = escape(visible(compared.sentence, 2000))
+    tables = [listed(rows) for rows in (*_journal(compared), card) if rows]
+    return "\n\n".join([said, *tables, *map(escape, compared.notes), ""])
+
+
+def _latex(compared: ScoreComparison, card: Sequence[Row] = ()) -> str:
+    comment = "% " + visible(compared.sentence, 2000).replace("\n", " ").replace("<", "\\textless{}")
+    return "\n\n".join([comment, *(as_latex(rows) for rows in (*_journal(compared), card) if rows)])
+
+
+WRITERS: Mapping[str, Callable[[ScoreComparison, Sequence[Row]], str]] = {
     ".html": compare_page,
     ".svg": forest_svg,
-    ".tex": lambda compared: as_latex(compared.table.to_dicts()),
+    ".tex": _latex,
     ".md": _markdown,
 }
-"""Writers of a comparison, by the ending of the file."""
+"""Writers of a comparison with its card, which may be empty, by the ending of the file."""

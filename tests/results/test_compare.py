@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import statistics
 import zipfile
+from itertools import combinations, permutations
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -16,7 +18,10 @@ from scipy import stats as theirs
 
 from hellofresh import api as hf
 from hellofresh.core.errors import HelloFreshError
+from hellofresh.results.card import card_of
 from hellofresh.results.comparison import ScoreComparison
+from hellofresh.results.score_files import ColumnNames, read_scores
+from hellofresh.stats import card
 from hellofresh.stats.clusters import cluster_tables
 from hellofresh.stats.metrics import mean
 from hellofresh.stats.ranking import all_differences
@@ -24,7 +29,7 @@ from leaderboard.export.one_file import WRITERS
 from tests.conftest import Cli
 
 N = 60
-ITEMS = [f"q{k}" for k in range(N)]
+ITEMS = [f"q{k:03}" for k in range(N)]
 
 
 def scores(systems: int = 3, seed: int = 0, n: int = N) -> np.ndarray:
@@ -35,7 +40,7 @@ def scores(systems: int = 3, seed: int = 0, n: int = N) -> np.ndarray:
 
 
 def wide(values: np.ndarray, **more: Any) -> pl.DataFrame:
-    return pl.DataFrame({"item": [f"q{k}" for k in range(len(values))], **more,
+    return pl.DataFrame({"item": [f"q{k:03}" for k in range(len(values))], **more,
                          **{f"s{k}": column for k, column in enumerate(values.T)}})  # fmt: skip
 
 
@@ -185,7 +190,6 @@ def test_every_form_of_table_gives_the_same(tmp_path: Path, cli: Cli, kind: str)
          "several clusters"),
         ("", "bad-table", "not a table"),
         ("item,a,a\n" + "".join(f"q{k},1,0\n" for k in range(9)), "bad-table", "two columns are called 'a'"),
-        ("item,a,b\n" + "".join(f"q{k},5%,6%\n" for k in range(9)), "missing-column", "no column of numbers"),
         ("item,a,b\n" + "".join(f"q{k},1,1e200\n" for k in range(9)), "bad-score", "above 1e+100: 9"),
         ("item,a,a\u200b\n" + "".join(f"q{k},1,0\n" for k in range(9)), "duplicate-system", "look alike"),
         ("item\0,a,b\n", "bad-table", "UTF-8"),
@@ -245,7 +249,7 @@ def hostile() -> ScoreComparison:
 
 @pytest.mark.parametrize("ending", WRITERS)
 def test_what_is_written_can_do_nothing(hostile: ScoreComparison, ending: str) -> None:
-    written = WRITERS[ending](hostile)
+    written = WRITERS[ending](hostile, card_of(hostile))
     assert "<script" not in written.casefold()
     if ending == ".svg":
         ElementTree.fromstring(written)
@@ -262,3 +266,134 @@ def test_frames_of_others() -> None:
     pandas, frame = pytest.importorskip("pandas"), wide(scores())
     made = pandas.DataFrame(frame.to_dict(as_series=False))
     assert hf.compare(made).pairs.equals(hf.compare(frame).pairs)
+
+
+def orders(above: np.ndarray) -> int:
+    """How many orders agree with a partial one: all tried."""
+    places = range(len(above))
+    return sum(not any(above[two, one] for one, two in combinations(order, 2)) for order in permutations(places))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_card_has_what_a_count_of_everything_has(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(seed)
+    values = (random.random((6, 40)) < np.linspace(0.3, 0.9, 6)[:, None]).astype(float)
+    skill = random.normal(size=6)
+    above = card.established(np.abs(skill[:, None] - skill) > 0.8, skill[:, None] > skill)
+    counted = card.count_orders(above)
+    assert (counted.bits, counted.error) == (pytest.approx(np.log2(orders(above))), 0.0)
+    monkeypatch.setattr(card, "_MOST_SETS", 0)
+    drawn = card.count_orders(above)
+    assert abs(drawn.bits - counted.bits) <= 5 * drawn.error + 1e-9
+    sets = [one for size in range(1, 7) for one in combinations(range(6), size)]
+    chains = [one for one in sets if all(above[a, b] or above[b, a] for a, b in combinations(one, 2))]
+    free = [one for one in sets if not any(above[a, b] or above[b, a] for a, b in combinations(one, 2))]
+    assert card.height_and_width(above) == (len(max(chains, key=len)), len(max(free, key=len)))
+    apart = [sum(a != b for a, b in zip(values[i], values[j], strict=True)) for i, j in combinations(range(6), 2)]
+    assert card.discordance(values) == pytest.approx(sum(apart) / 15)
+    own, kappa = card.pair_spread(values[0], values[1])
+    assert own == pytest.approx(statistics.stdev(values[0] - values[1]))
+    alone = statistics.variance(values[0]) + statistics.variance(values[1])
+    assert kappa == pytest.approx(own / alone**0.5)
+    easy = sorted(range(40), key=lambda k: -values[:, k].mean())
+    halves = [values[:, part].mean(axis=1) for part in (easy[:20], easy[20:])]
+    turned = [(halves[0][i] - halves[0][j]) * (halves[1][i] - halves[1][j]) < 0 for i, j in combinations(range(6), 2)]
+    found = card.drift(values, np.arange(40))
+    assert found[0] == pytest.approx(statistics.stdev(halves[0] - halves[1])) and found[2] == sum(turned) / 15
+
+
+def test_a_card_that_fails_its_checks_is_not_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = hf.compare(scores(4))
+    rows = {row["field"]: row["value"] for row in card_of(found)}
+    assert {f"R{k}" for k in range(1, 11)} == set(rows)
+    monkeypatch.setattr(card, "_sampled", lambda above: np.ones(5))
+    with pytest.raises(HelloFreshError, match="checks of the card failed"):
+        card_of(found)
+
+
+def answers(*columns: str, names: str = "item,A,B") -> str:
+    return f"{names}\n" + "".join(f"q{k}," + ",".join(c.format(k=k, h=int(k % 3 > 0)) for c in columns) + "\n"
+                                  for k in range(30))  # fmt: skip
+
+
+@pytest.mark.parametrize(("table", "options", "said"), [
+    (answers("1", "{h}", "4{k}", names="item,A,B,n_tokens"), {}, "left out: `n_tokens`"),
+    (answers("1", "{h}", "4{k}", names="item,A,B,C"), {}, "unclear-columns"),
+    (answers("1", "{h}", "4{k}", names="item,A,B,C"), {"without": "C"}, "left out as asked: `C`"),
+    (answers("1", "{h}", "4{k}", names="item,A,B,C"), {"systems": "A,B"}, "2 systems"),
+    (answers("{h}", "1", "0", names="id,label,A,B"), {}, "unclear-columns"),
+    (answers("1", "{h}", "0", names="item,run_1,run_2,run_3"), {}, "unclear-columns"),
+    (answers("pass", "FAIL"), {}, "2 systems, score 0 to 1"), (answers("Yes", "No"), {}, "2 systems, score 0 to 1"),
+    (answers("3{h}%", "5%"), {}, "2 systems, score 0 to 1"), (answers("4", "-1", "7", names="item,A,B,C"), {},
+     "unclear-scale"),
+    (answers("1", "{h}") + "Average,1,0.667\n", {}, "`Average` left out"),
+    (answers("1", "{h}") + "Average,7,9\n", {}, "unclear-items"),
+    ("model," + ",".join(f"q{k}" for k in range(9)) + "\na" + ",1" * 9 + "\nb" + ",0" * 9 + "\n", {}, "a row a system"),
+    ("item,A,B\n" + "".join("0" * k + ",1,0\n" for k in range(1, 9)), {}, "8 items"),
+    (",A,B\n" + "".join(f"{k},1,0\n" for k in range(9)), {}, "row numbers left out"),
+    ("set,n,model,correct\n" + "".join(f"{s},{k},{m},1\n" for s in "xy" for k in range(5) for m in "ab"),
+     {"item": "set,n"}, "10 items"),
+    ("id,model,correct,set\n" + "".join(f"{k},{m},1,{s}\n" for s in "xy" for k in range(5) for m in "ab"), {},
+     "--item ITEM,set"),
+    ("method,dataset_name,foo\n" + "".join(f"{m},{k},1\n" for k in range(9) for m in "ab"), {}, "--score COLUMN"),
+])  # fmt: skip
+def test_what_a_column_is_is_said_or_asked(table: str, options: dict[str, str], said: str, place: Path) -> None:
+    Path("t.csv").write_text(table)
+    try:
+        found = read_scores([Path("t.csv")], ColumnNames(**options)).said
+    except HelloFreshError as error:
+        found = f"{error} [{error.code}]"
+    assert said in found
+
+
+def test_missing_scores_are_counted_and_may_decide(place: Path, cli: Cli) -> None:
+    Path("t.csv").write_text(answers("1", "{h}", "1", names="item,A,B,C").replace(",1\n", ",N/A\n", 20))
+    found = cli.json("compare", "t.csv")
+    assert found["sentence"].startswith("The verdict depends on what a missing score counts.")
+    assert "missing: C 20 of 30 (20 n/a)" in found["notes"][0]
+    assert cli.json("compare", "t.csv", "--missing", "wrong")["systems"][-1]["system"] == "C"
+    assert cli.json("compare", "t.csv", "--missing", "drop")["systems"][0]["items"] == 10
+
+
+def test_shuffled_rows_and_columns_give_the_same() -> None:
+    frame = wide(scores(4))
+    mixed = frame.sample(fraction=1, shuffle=True, seed=1).select("item", "s3", "s1", "s0", "s2")
+    one, two = hf.compare(frame), hf.compare(mixed)
+    assert one.table.equals(two.table) and one.pairs.equals(two.pairs) and one.notes == two.notes
+
+
+def test_intervals_and_p_values_of_pairs_agree_and_no_column_changes_another() -> None:
+    for seed in range(20):
+        pairs = hf.compare(scores(6, seed)).pairs
+        assert ((pairs["low"] > 0) | (pairs["high"] < 0)).to_list() == (pairs["adjusted"] < 0.05).to_list()
+    hits = (np.random.default_rng(0).random((60, 2)) < 0.1).astype(float)
+    alone, beside = (hf.compare(np.column_stack([hits, more]), systems=["system 1", "system 2", "system 3"]).table
+                     for more in (hits[:, 0], 50 + 500 * hits[:, 1]))  # fmt: skip
+    limits = [table.filter(pl.col("system") == "system 2")["low", "high"].rows() for table in (alone, beside)]
+    assert limits[0] == limits[1]
+
+
+READ = {
+    "results.json": {"results": [{"model": m, "id": k, "score": k % 2} for m in "ab" for k in range(6)]},
+    "promptfoo.json": {"results": {"version": 3, "results": [
+        {"provider": {"id": m}, "testIdx": k, "score": k % 2, "success": True} for m in "ab" for k in range(6)]}},
+    "a_eval_results.json": {"date": "", "eval": {f"T/{k}": [{"base_status": "pass",
+                            "plus_status": ("pass", "fail")[1 - k % 2]}] for k in range(6)}},
+    "deepeval.json": {"testCases": [{"name": f"t{k}", "metricsData": [{"name": "m", "score": k % 2}]}
+                                    for k in range(6)]},
+    "run.txt": "".join(f"{m}\t{q}\t{v}\n" for q, v in [*((k, k % 2) for k in range(6)), ("all", 0.5)]
+                       for m in ("num_rel", "map")),
+    "helm.json": [{"instance_id": f"i{k}", "stats": [{"name": {"name": "num_tokens"}, "mean": 9},
+                  {"name": {"name": "exact_match"}, "mean": k % 2}]} for k in range(6)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", READ)
+def test_results_of_other_programs_are_read(name: str, place: Path) -> None:
+    text = READ[name] if isinstance(READ[name], str) else json.dumps(READ[name])
+    paths = [Path("a") / name, Path("b") / name]
+    for path in paths:
+        path.parent.mkdir()
+        path.write_text(text)
+    found = read_scores(paths[:1] if name in ("results.json", "promptfoo.json") else paths, ColumnNames())
+    assert found.values.shape == (2, 6) and (found.values == np.arange(6) % 2).all()

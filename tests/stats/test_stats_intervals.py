@@ -10,7 +10,14 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 from hellofresh.stats.clusters import cluster_tables
-from hellofresh.stats.intervals import Method, metric_interval, t_quantile, t_two_sided, wilson_limits
+from hellofresh.stats.intervals import (
+    Method,
+    cluster_wilson_limits,
+    metric_interval,
+    t_quantile,
+    t_two_sided,
+    wilson_limits,
+)
 from hellofresh.stats.metrics import forecast_metrics, macro_f1, mean
 from tests.stats.counting import ALL_METRICS, METRICS, count, metric_intervals
 from verifier.statistics import Metric as Theirs
@@ -84,16 +91,25 @@ def test_on_many_independent_samples_the_default_is_wilson_of_the_share() -> Non
 
 
 @pytest.mark.parametrize(
-    ("limits", "value", "exact"),
-    [((0.0, 50.0), 1.0, True), ((0.0, 50.0), 0.0, True), ((0.0, 10.0), 10.0, True), ((0.0, 1.0), 0.3, True),
-     ((0.0, 1.0), 1.0, False), ((0.0, 1.0), 0.0, False)],
-)  # fmt: skip
-def test_where_all_values_are_one_the_interval_is_that_value_but_for_shares(limits, value, exact) -> None:
+    ("limits", "value"), [((0, 1), 1.0), ((0, 1), 0.0), ((0, 10), 10.0), ((0, 1), 0.3), ((1, 5), 4)]
+)
+def test_equal_values_still_have_the_width_that_their_scale_allows(limits, value) -> None:
     metric = mean("number", limits)
     table = cluster_tables(metric.statistics(np.ones(40), np.full(40, value)), np.arange(40) // 2)
     made = metric_interval(table, metric)
-    assert limits[0] <= made.low <= made.high <= limits[1]
-    assert ((made.low, made.high) == pytest.approx((value, value), abs=1e-12)) == exact
+    unseen = wilson_limits(np.zeros(1), np.array([20.0]), np.array([t_quantile(0.975, 19.0)]))[1].item()
+    ends = [value + unseen * (end - value) for end in limits]
+    assert (made.low, made.high) == (pytest.approx(ends[0]), pytest.approx(ends[1]))
+
+
+@pytest.mark.parametrize("scale", [1.0, 10.0, 1000.0])
+def test_intervals_of_numbers_do_not_depend_on_their_unit_and_cover_by_their_own_spread(scale: float) -> None:
+    rows = np.random.default_rng(3).random((400, 60)) < 0.3
+    metric = mean("number", (0.0, scale))
+    tables = np.stack([metric.statistics(np.ones(60), row * scale) for row in rows])
+    low, high = cluster_wilson_limits(tables, metric)
+    assert np.allclose(np.stack([low, high]) / scale, np.stack(wilson_limits(
+        rows.mean(axis=1), np.array([59.0]), np.array([t_quantile(0.975, 59.0)]))))  # fmt: skip
 
 
 def test_clusters_of_one_share_each_are_not_taken_for_equal_values() -> None:

@@ -136,8 +136,11 @@ def _write(
     manifest = read_manifest(folder)
     listed = {entry.path: entry.sha256 for entry in manifest.files}
     hashes = {name: sha256_text("".join(f"{canonical_json(row)}\n" for row in rows)) for name, rows in tables.items()}
-    there = {name: sha256_file(folder / name) if (folder / name).is_file() else None for name in tables}
-    other = [name for name in tables if not listed.get(name) == hashes[name] == there[name]]
+    for name, rows in tables.items():
+        path = folder / name
+        if listed.get(name) == hashes[name] != (sha256_file(path) if path.is_file() else None):
+            write_jsonl(path, rows)  # as it was published
+    other = [name for name in tables if listed.get(name) != hashes[name]]
     if not other:
         return None
     files = [file_entry(folder, folder / name, write_jsonl(folder / name, tables[name])) for name in other]

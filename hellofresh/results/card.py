@@ -1,0 +1,104 @@
+"""The card of a comparison: the ten fields that a leaderboard owes its readers (see `hellofresh.stats.card`)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+
+from hellofresh import __version__
+from hellofresh.core.errors import DataError
+from hellofresh.results.comparison import ScoreComparison
+from hellofresh.stats.card import (
+    CardError,
+    Orders,
+    check,
+    count_orders,
+    discordance,
+    drift,
+    established,
+    height_and_width,
+    pair_spread,
+)
+from hellofresh.stats.clusters import members
+from hellofresh.stats.ranking import rank_systems
+
+_TOP, _CLAIMS = 10, 3
+
+
+def card_of(compared: ScoreComparison, command: str = "hellofresh compare") -> list[dict[str, str]]:
+    """The fields, R1 to R10 and C7, as rows of `field`, `what` and `value`.
+
+    Args:
+        compared: of all pairs, not with a baseline.
+        command: how it was made.
+
+    Raises:
+        DataError: if it was made with a baseline, or a check at the shape of its matrix fails.
+    """
+    scores, found = compared.scores, compared.found
+    if scores is None or found is None or compared.families is not None:
+        fix = "Leave out --baseline."
+        raise DataError("a card is of all pairs", expected="a comparison of all pairs", fix=fix, code="no-card")
+    above = established(found.separable, found.ahead)
+    try:
+        check(above)
+    except CardError as error:
+        raise DataError(str(error), expected="checks that hold", code="card-check") from None
+    values, systems = scores.values, len(scores.systems)
+    order = np.argsort(-found.metric.sign * found.values, kind="stable")
+    best, places = order[: min(_TOP, systems)], rank_systems(found)
+    widths, decile = places.high - places.low + 1, order[: max(2, round(systems / 10))]
+    levels, antichain = height_and_width(above)
+    member = members(scores.clusters, len(scores.items))[0]
+    moved = drift(values, member)
+    kind = "binary" if np.isin(values[np.isfinite(values)], (0.0, 1.0)).all() else "continuous"
+    share = float(above.sum()) / (systems * (systems - 1) / 2)
+    rows = [
+        ("R1", "shape", f"{systems} systems, {len(scores.items):,} items, {kind}, sha256 {_digest(compared)[:16]}"),
+        ("R2", "simultaneous rank sets", f"median width {np.median(widths):g} of {systems} "
+               f"({np.median(widths) / systems:.0%}); {int((places.low == 1).sum())} could be first"),
+        ("R3", "entropy of the order", _bits(count_orders(above))),
+        ("R4", f"the same of the first {len(best)}", _bits(count_orders(above[np.ix_(best, best)]))),
+        ("R5", "pairs established", f"{share:.0%} ({int(above.sum()):,} of {systems * (systems - 1) // 2:,})"),
+        ("R6", "tiers", f"{levels}; the largest set that nothing separates has {antichain}"),
+        ("R7", "drift, easy half against hard half", f"{moved[0]:.3g} (random halves {moved[1]:.3g}); "
+               f"pairs turned {moved[2]:.0%} (random halves {moved[3]:.0%})"),
+        ("R8", "discordance", f"{discordance(values[decile]):.1f} items among the best {len(decile)}, "
+               f"{discordance(values):.1f} among all"),
+        ("R9", "provenance", f"hellofresh {__version__}, seed 0, {command}"),
+        *_claims(compared, order.tolist()),
+    ]  # fmt: skip
+    if scores.clusters is not None:
+        rows.append(("C7", "clusters", f"rank sets are by {int(member.max()) + 1:,} clusters of items"))
+    return [{"field": field, "what": what, "value": value} for field, what, value in rows]
+
+
+def _claims(compared: ScoreComparison, order: Sequence[int]) -> list[tuple[str, str, str]]:
+    """Of the leader against each of the next ones: the pair's own spread, its ratio to independence, and its test."""
+    scores, found = compared.scores, compared.found
+    assert scores is not None and found is not None
+    rows, one = [], order[0]
+    for two in order[1 : 1 + _CLAIMS]:
+        own, kappa = pair_spread(scores.values[one], scores.values[two])
+        test = f"p {found.p_value[one, two]:.3g}, for all pairs {found.adjusted[one, two]:.3g}"
+        claim = f"{scores.systems[one]} over {scores.systems[two]}"
+        by = abs(float(found.difference[one, two]))
+        rows.append(("R10", claim, f"by {by:.3g}; SD of differences {own:.3g}, kappa {kappa:.2f}; {test}"))
+    return rows
+
+
+def _bits(orders: Orders) -> str:
+    error = f" ± {1.96 * orders.error:.1f}" if orders.error else ""
+    return f"{orders.bits:.1f}{error} of {orders.most:.1f} bits are open ({orders.share:.0%})"
+
+
+def _digest(compared: ScoreComparison) -> str:
+    """Hash of the matrix, with the names of its systems and items."""
+    assert compared.scores is not None
+    made = hashlib.sha256()
+    for name in (*compared.scores.systems, *compared.scores.items):
+        made.update(name.encode() + b"\0")
+    made.update(np.ascontiguousarray(compared.scores.values, dtype="<f8").tobytes())
+    return made.hexdigest()

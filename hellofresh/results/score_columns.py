@@ -1,0 +1,282 @@
+"""What the columns of a strange table are: which hold scores, in which form, and which of them are systems.
+
+The rule: a guess that contradicts another guess asks. A column of another scale is left out only if its name says, too,
+that it is no score; else an error lists both readings. Whatever is left out is said.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from hellofresh.core.errors import DataError, UnknownNameError
+
+_MISSING = (
+    "n/a",
+    "na",
+    "#n/a",
+    "none",
+    "null",
+    "-",
+    "\u2013",
+    "\u2014",
+    "?",
+    "missing",
+    "error",
+    "timeout",
+    "failed to run",
+    "oom",
+)
+"""Cells, in small letters, that say that there is no score; each is a reason of its own."""
+_WORDS: tuple[Mapping[str, float], ...] = (
+    {"true": 1, "false": 0},
+    {"pass": 1, "fail": 0},
+    {"passed": 1, "failed": 0},
+    {"yes": 1, "no": 0},
+    {"correct": 1, "incorrect": 0, "wrong": 0},
+    {"right": 1, "wrong": 0},
+    {"success": 1, "failure": 0, "fail": 0},
+    {"resolved": 1, "unresolved": 0},
+    {"win": 1, "tie": 0.5, "loss": 0},
+    {"c": 1, "i": 0, "p": 0.5, "n": 0},
+    {"y": 1, "n": 0},
+    {"✓": 1, "✗": 0, "✔": 1, "✘": 0},
+)
+_NO_SCORE = re.compile(
+    r"(^|[_\W])(n|num|count|counts|tokens?|duration|time|seconds|secs|ms|latency|iterations?|steps?|difficulty|length|len|"
+    r"cost|price|year|month|date|timestamp|index|idx|level|fold|turn|position|age|size|words|chars|characters|labels?|"
+    r"target|gold|truth|answer|choice|weight|row|line|split|seed)s?($|[_\W])"
+)
+"""Names of columns that describe an item or a run."""
+_ID = re.compile(r"(^|[_\W])(id|ids|uid|uuid|key|hash|number|no|nr)($|[_\W])")
+_REPEATS = re.compile(
+    r"(run|seed|trial|rep|repeat|repetition|sample|resample|boot|bootstrap|iter|iteration|fold|epoch|attempt|draw|split)"
+    r"[\W_]*\d+", re.IGNORECASE,
+)  # fmt: skip
+_TOTALS = re.compile(
+    r"(grand |macro |micro |weighted |overall )?(average|avg|mean|total|overall|sum|all|aggregate|median|std|score)\.?"
+)
+_MOST, _UNLIKE, _SHOWN = 1e100, 30.0, 6
+
+
+def quoted(names: Sequence[str]) -> str:
+    """Names for a sentence, the first few."""
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(f"`{name[:60]}`" for name in names[:_SHOWN]) + more
+
+
+def numbers_of(score: pl.Series, long: pl.DataFrame) -> list[pl.Series]:
+    """The scores as numbers, and why one is missing: two columns, `score` and `why`.
+
+    Each column of a wide table has its own form; all cells of a long one have one.
+
+    Raises:
+        DataError: if a cell is neither in the form of the others nor known to say that there is no score.
+    """
+    why = (
+        long["why"].cast(pl.String) if "why" in long.columns else pl.Series("why", [None] * len(score), dtype=pl.String)
+    )
+    if score.dtype == pl.String:
+        text = score.str.strip_chars().str.to_lowercase()
+        gone = text.is_in(_MISSING)
+        why = pl.select(pl.when(gone).then(text).otherwise(why).alias("why")).to_series()
+        text = pl.select(pl.when(gone | (text == "")).then(None).otherwise(text)).to_series()
+        made = pl.Series("score", [None] * len(score), dtype=pl.Float64)
+        for system in (
+            long["system"].unique(maintain_order=True).to_list() if long["system"].n_unique() < 1000 else [None]
+        ):
+            here = (
+                pl.repeat(True, len(score), eager=True)
+                if system is None
+                else long["system"].cast(pl.String) == str(system)
+            )
+            made = pl.select(pl.when(here).then(read_form(text.set(~here, None))).otherwise(made)).to_series()
+        for row in long.filter(text.is_not_null() & made.is_null()).head(1).iter_rows(named=True):
+            where, expected = f"item {row['item']}, system {row['system']}", "numbers; an empty cell is missing"
+            raise DataError(f"the score {str(row['score'])[:40]!r} is not a number", where=where, expected=expected,
+                            fix="Or name the column of scores: --score COLUMN", code="bad-score")  # fmt: skip
+        score = made
+    score = score.cast(pl.Float64)
+    if bad := int((~(score.abs() <= _MOST)).sum()):
+        what, fix = (
+            f"scores that are NaN, infinite or above {_MOST:g}: {bad}",
+            "Leave a cell empty where there is none.",
+        )
+        raise DataError(what, expected="numbers", fix=fix, code="bad-score")
+    return [score.alias("score"), why.alias("why")]
+
+
+def read_form(text: pl.Series) -> pl.Series:
+    """Texts in small letters as numbers, if all are of one form; what is not of the form of most is null."""
+    found = text.cast(pl.Float64, strict=False)
+    if found.null_count() == text.null_count():
+        return found
+    there = text.drop_nulls()
+    if there.len() and there.str.ends_with("%").all():
+        return text.str.strip_suffix("%").str.strip_chars().cast(pl.Float64, strict=False) / 100
+    decimals = text.str.replace(",", ".", literal=True)
+    if there.len() and there.str.contains(r"^[-+]?\d*,\d+$|^[-+]?\d+$").all():
+        return decimals.cast(pl.Float64, strict=False)
+    for words in _WORDS:
+        if there.is_in([*words, "1", "0"]).all():
+            every = {**words, "1": 1.0, "0": 0.0}
+            return text.replace_strict(
+                [*every], [float(one) for one in every.values()], default=None, return_dtype=pl.Float64
+            )
+    return found
+
+
+def numeric_columns(frame: pl.DataFrame) -> list[str]:
+    """Columns of numbers, or of another form that is read as such; a text among more numbers is a mistake."""
+    found = []
+    for column in frame:
+        if column.dtype.is_numeric() or column.dtype == pl.Boolean:
+            found.append(column.name)
+        elif column.dtype == pl.String:
+            text = column.str.strip_chars().str.to_lowercase()
+            there = text.filter(~text.is_in([*_MISSING, ""]) & text.is_not_null())
+            if there.len() and 2 * read_form(there).count() > there.len():
+                found.append(column.name)
+    return found
+
+
+def scales_of(frame: pl.DataFrame, names: Sequence[str]) -> dict[str, tuple[float, float, bool]]:
+    """Of each column its lowest and highest number, and whether all are whole."""
+    found = {}
+    for name in names:
+        column = frame[name]
+        text = column.str.strip_chars().str.to_lowercase() if column.dtype == pl.String else column
+        if text.dtype == pl.String:
+            text = read_form(text.set(text.is_in([*_MISSING, ""]), None))
+        numbers = text.cast(pl.Float64, strict=False).drop_nulls().drop_nans()
+        if numbers.len():
+            low, high = (float(one) for one in (numbers.min(), numbers.max()))  # type: ignore[arg-type]
+            if max(abs(low), abs(high)) <= _MOST:
+                found[name] = (low, high, bool((numbers == numbers.floor()).all()))
+    return found
+
+
+def unlike(spans: Mapping[str, tuple[float, float, bool]]) -> bool:
+    """Whether columns are of scales that cannot be one: some within 0 to 1 and some not, or 30 times as wide."""
+    widest = [max(abs(low), abs(high)) for low, high, _ in spans.values()]
+    within = [low >= 0 and high <= 1 for low, high, _ in spans.values()]
+    if not widest or all(within):
+        return False
+    return (any(within) and max(widest) > 2) or max(widest) > _UNLIKE * max(min(widest), 1e-12)
+
+
+def systems_of(frame: pl.DataFrame, index: Sequence[str], asked: Sequence[str], said: list[str]) -> list[str]:
+    """The columns of a wide table that are systems.
+
+    Raises:
+        DataError: if none is of numbers, or the guesses contradict each other.
+        UnknownNameError: if a system that is asked for is no column.
+    """
+    for name in asked:
+        if name not in frame.columns:
+            raise UnknownNameError("column", name, frame.columns)
+    every = [name for name in frame.columns if name not in index]
+    numeric = [name for name in numeric_columns(frame) if name in every]
+    systems = list(asked) or numeric
+    if not systems:
+        fix = "Name the columns of a long table: --item, --system, --score."
+        raise DataError("no column of numbers", where=", ".join(frame.columns)[:200], fix=fix, code="missing-column")
+    if not asked:
+        systems = _alike(frame, systems, said)
+        _no_repeats(systems)
+    empty = [name for name in every if name not in numeric and _blank(frame[name])]
+    ignored = [name for name in every if name not in systems and name not in empty]
+    said += [f"columns left out: {quoted(ignored)}"] if ignored else []
+    said += [f"columns without any score left out: {quoted(empty)}"] if empty else []
+    return systems
+
+
+def _blank(column: pl.Series) -> bool:
+    if column.dtype != pl.String:
+        return column.null_count() == len(column)
+    return bool(column.str.strip_chars().str.to_lowercase().fill_null("").is_in([*_MISSING, ""]).all())
+
+
+def _alike(frame: pl.DataFrame, systems: list[str], said: list[str]) -> list[str]:
+    """The columns of the common scale; one of another is left out if its name, too, says that it is no score."""
+    spans = scales_of(frame, systems)
+    named = [name for name in systems if _NO_SCORE.search(name.lower()) or _ID.search(name.lower())]
+    rows = [name for name in spans if name not in named and _counts_rows(frame[name])]
+    others = {name: span for name, span in spans.items() if name not in named and name not in rows}
+    totals = [name for name in others if _TOTALS.fullmatch(name.strip().lower())]
+    if len(others) - len(totals) >= 2 and not unlike(others):
+        low, high = min(span[0] for span in others.values()), max(span[1] for span in others.values())
+        whole = all(span[2] for span in others.values())
+        for name in named:
+            if name in spans and low <= spans[name][0] and spans[name][1] <= high and (spans[name][2] or not whole):
+                _asked([*others], [name], "its name says that it is no score, and its numbers that it is one")
+        if totals:
+            _asked([one for one in others if one not in totals], totals, "a total of the others is no system")
+        return [name for name in systems if name in others or name not in spans]
+    if len(others) < 2 and len(spans) >= 2 and not unlike(spans):
+        if not named:
+            return systems  # one that happens to count up
+        _asked([name for name in systems if name not in named], named, "their names say that they are no scores")
+    if others and unlike(others):
+        wide = {name for name, (low, high, _) in others.items() if not (low >= 0 and high <= 1)}
+        some = [name for name in others if name not in wide] or [*others][:-1]
+        _asked(some, [name for name in others if name not in some], "columns are of unlike scales")
+    return [name for name in systems if name in others or name not in spans] or systems
+
+
+def _asked(some: Sequence[str], rest: Sequence[str], why: str) -> None:
+    what = f"which columns are systems is unclear ({quoted(rest)}: {why})"
+    fix = f"--without {','.join(rest[:_SHOWN])} or --systems {','.join([*some, *rest][:_SHOWN])}"
+    expected = f"either {quoted(some)}, or {quoted([*some, *rest])}"
+    raise DataError(what, expected=expected, fix=fix, code="unclear-columns")
+
+
+def _counts_rows(column: pl.Series) -> bool:
+    """Whether a column numbers the rows."""
+    if not column.dtype.is_numeric() and column.dtype != pl.String:
+        return False
+    numbers = column.cast(pl.Float64, strict=False)
+    return len(numbers) > 2 and numbers.to_list() in ([*range(len(numbers))], [*range(1, len(numbers) + 1)])
+
+
+def _no_repeats(systems: Sequence[str]) -> None:
+    if len(systems) > 1 and all(_REPEATS.fullmatch(name.strip()) for name in systems):
+        what = f"the columns {quoted(systems)} read as repetitions of one system, not as systems"
+        fix = (
+            f"--systems {','.join(systems[:2])},... if they are systems; else average them, and give a column a system"
+        )
+        raise DataError(what, expected="a column a system", fix=fix, code="unclear-columns")
+
+
+def without_totals(long: pl.DataFrame, said: list[str]) -> pl.DataFrame:
+    """Without an item that is the mean or the sum of the others.
+
+    Raises:
+        DataError: if an item has the name of a total and other numbers.
+    """
+    names = long["item"].unique(maintain_order=True)
+    for name in names.filter(
+        names.str.strip_chars().str.to_lowercase().str.contains(f"^({_TOTALS.pattern})$")
+    ).to_list():
+        own = pl.col("item") == name
+        totals = dict(long.filter(own).select("system", "score").rows())
+        rest = long.filter(~own).group_by("system").agg(mean=pl.col("score").mean(), sum=pl.col("score").sum())
+        close = [
+            any(_close(value, total) for value in both)
+            for system, *both in rest.rows()
+            if (total := totals.get(system)) is not None and None not in both
+        ]
+        if not close or not all(close):
+            fix = f"--without {name} if it is a total; else rename it"
+            raise DataError(f"the item {name!r} reads as a total, but is not that of the others", fix=fix,
+                            expected="items", code="unclear-items")  # fmt: skip
+        long = long.filter(~own)
+        said.append(f"the item `{name}` left out: a total of the others")
+    return long
+
+
+def _close(value: float, total: float) -> bool:
+    """Whether a total is a value, but for rounding to two places."""
+    return abs(value - total) <= 0.006 * max(abs(value), abs(total), 1.0)
