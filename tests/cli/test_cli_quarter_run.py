@@ -12,7 +12,7 @@ import pytest
 
 from hellofresh.config import Settings
 from hellofresh.core.editions import parse_edition
-from hellofresh.core.files import sha256_file
+from hellofresh.core.files import read_sealed, sha256_file, write_sealed
 from hellofresh.core.net.lock import locked
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
@@ -179,8 +179,8 @@ def test_what_the_prospective_splits_may_cost_is_what_the_other_runs_of_the_quar
     workspace, task = make.workspace(), get_task("x-notes")
     asked = Evaluation(parse_edition("2023Q2"), task, "always-yes")
     done = evaluate(workspace, asked, lambda _: None)
-    record = (done.folder / "run.json").read_text()
-    (done.folder / "run.json").write_text(record.replace('"cost_usd": 0.0', '"cost_usd": 2.0'))
+    record = read_sealed(done.folder / "run.json", fix="", code="")
+    write_sealed(done.folder / "run.json", record | {"cost_usd": 2.0})
     assert within_budget(workspace, asked, 5.0).budget_usd == 5.0  # its own answers are counted by itself
     assert within_budget(workspace, replace(asked, split="prospective"), 5.0).budget_usd == 3.0
     assert within_budget(workspace, asked, None).budget_usd is None

@@ -62,15 +62,15 @@ def open_quarter(make: Any, tmp_path: Path) -> Workspace:
     make.release(notes, quarter=quarter)
     evaluate(workspace, Evaluation(quarter, TASKS["x-notes"], "coin"), lambda _: None)
     score_quarter(workspace, quarter, tmp_path / "none")
-    stated = judgements_file(workspace, quarter, private=True)
-    state_confidence(stated)
-    Stage.amend_all(workspace, [stated])
+    state_confidence(workspace, private=True)
     build_board(workspace)
     return workspace
 
 
-def state_confidence(path: Path) -> None:
+def state_confidence(workspace: Workspace, *, private: bool) -> None:
+    path = judgements_file(workspace, Quarter(2023, 2), private=private)
     pl.read_parquet(path).with_columns(probabilities=pl.lit([0.3, 0.7])).write_parquet(path)
+    Stage.amend_all(workspace, [path])
 
 
 def test_an_open_quarter_gives_nothing_of_the_label_side_away(open_quarter: Workspace) -> None:
@@ -100,9 +100,7 @@ def test_a_sample_that_was_taken_down_is_gone_from_every_table(open_quarter: Wor
     gone = table(open_quarter, "samples")["id"][0]
     take_down(open_quarter, quarter, task, {gone: "asked for"}, now())
     score_quarter(open_quarter, quarter, tmp_path / "none")
-    stated = judgements_file(open_quarter, quarter)
-    state_confidence(stated)
-    Stage.amend_all(open_quarter, [stated])
+    state_confidence(open_quarter, private=False)
     build_board(open_quarter)
     board = load_board(open_quarter.board)
     split = SplitKey("2023Q2", "x-notes")
@@ -133,9 +131,9 @@ def test_main_samples_stay_hidden_where_prospective_ones_are_resolved(forecasts:
 def test_judgements_of_an_earlier_version_are_refused_with_the_command_that_helps(
     open_quarter: Workspace, part: str, damage: Callable[[Path], object]
 ) -> None:
-    damaged = judgements_file(open_quarter, Quarter(2023, 2), part=part, private=True)
-    damage(damaged)
-    Stage.amend_all(open_quarter, [damaged])
+    path = judgements_file(open_quarter, Quarter(2023, 2), part=part, private=True)
+    damage(path)
+    Stage.amend_all(open_quarter, [path])  # as the earlier version recorded it
     with fails_with("damaged-judgements") as caught:
         build_board(open_quarter)
     assert caught.value.fix.endswith("hellofresh score --edition 2023Q2")
