@@ -75,9 +75,8 @@ def answer(workspace: Workspace, evaluation: Evaluation, show: Show) -> Evaluati
             f"{evaluated.folder / 'errors.jsonl'}. The same command asks again, which helps after passing faults only."
         )
         if evaluated.failed_for_good:
-            show.say(
-                f"{evaluated.failed_for_good} of them cannot be judged by this system at all: the run is finished."
-            )
+            finished = ": the run is finished." if evaluated.failed_for_good == evaluated.failed else "."
+            show.say(f"{evaluated.failed_for_good} of them cannot be judged by this system at all{finished}")
     if evaluated.copies:
         *first, last = map(str, evaluated.copies)
         listed = f"repetitions {', '.join(first)} and {last} gave" if first else f"repetition {last} gave"

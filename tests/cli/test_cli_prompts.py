@@ -104,6 +104,7 @@ def test_a_baseline_under_a_regime_that_changes_the_prompt_is_refused(cli, make)
 
 def test_placebo_runs_from_the_command_line_without_a_web(cli, make, writer) -> None:
     make.release(make.notes(2, 2))
+    writer.say = says("Yes")
     done = cli.json("evaluate", *HERE, "--model", "writer", "--regime", "placebo")
     assert (done["judged"], len(writer.asked)) == (12, 60)
 

@@ -12,6 +12,7 @@ import pytest
 
 from hellofresh.core.clock import now
 from hellofresh.core.quarters import Quarter
+from hellofresh.core.stages import Stage
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.state import reveal
 from hellofresh.releases.life.takedown import take_down
@@ -61,13 +62,15 @@ def open_quarter(make: Any, tmp_path: Path) -> Workspace:
     make.release(notes, quarter=quarter)
     evaluate(workspace, Evaluation(quarter, TASKS["x-notes"], "coin"), lambda _: None)
     score_quarter(workspace, quarter, tmp_path / "none")
-    state_confidence(judgements_file(workspace, quarter, private=True))
+    state_confidence(workspace, private=True)
     build_board(workspace)
     return workspace
 
 
-def state_confidence(path: Path) -> None:
+def state_confidence(workspace: Workspace, *, private: bool) -> None:
+    path = judgements_file(workspace, Quarter(2023, 2), private=private)
     pl.read_parquet(path).with_columns(probabilities=pl.lit([0.3, 0.7])).write_parquet(path)
+    Stage.amend_all(workspace, [path])
 
 
 def test_an_open_quarter_gives_nothing_of_the_label_side_away(open_quarter: Workspace) -> None:
@@ -97,7 +100,7 @@ def test_a_sample_that_was_taken_down_is_gone_from_every_table(open_quarter: Wor
     gone = table(open_quarter, "samples")["id"][0]
     take_down(open_quarter, quarter, task, {gone: "asked for"}, now())
     score_quarter(open_quarter, quarter, tmp_path / "none")
-    state_confidence(judgements_file(open_quarter, quarter))
+    state_confidence(open_quarter, private=False)
     build_board(open_quarter)
     board = load_board(open_quarter.board)
     split = SplitKey("2023Q2", "x-notes")
@@ -128,7 +131,9 @@ def test_main_samples_stay_hidden_where_prospective_ones_are_resolved(forecasts:
 def test_judgements_of_an_earlier_version_are_refused_with_the_command_that_helps(
     open_quarter: Workspace, part: str, damage: Callable[[Path], object]
 ) -> None:
-    damage(judgements_file(open_quarter, Quarter(2023, 2), part=part, private=True))
+    path = judgements_file(open_quarter, Quarter(2023, 2), part=part, private=True)
+    damage(path)
+    Stage.amend_all(open_quarter, [path])  # as the earlier version recorded it
     with fails_with("damaged-judgements") as caught:
         build_board(open_quarter)
     assert caught.value.fix.endswith("hellofresh score --edition 2023Q2")
@@ -153,6 +158,7 @@ def test_forecasts_alone_make_a_board_too(prospective_board: Workspace, tmp_path
     workspace = Workspace(tmp_path / "data")
     shutil.copytree(prospective_board.root, workspace.root)
     workspace.scores(Quarter(2026, 4), private=True).unlink()
+    (workspace.root / "private/receipts/score/2026Q4.json").unlink()
     build_board(workspace)
     board = load_board(workspace.board)
     assert board.splits == (MAIN,)

@@ -25,6 +25,7 @@ from hellofresh.results.split.open import open_split, places, scan_scores
 from hellofresh.results.split.tables import AnswerRow
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
+from hellofresh.runs.record import file_entries, read_record
 from hellofresh.tasks import get_task, relevance_of
 from hellofresh.tasks.transcripts import TRANSCRIPTS, ReadEvent, Transcript
 from leaderboard.data.board import SplitKey, load_board
@@ -104,7 +105,11 @@ def test_titles_of_documents_that_may_not_be_passed_on_stand_in_no_transcript(bo
         id=split.samples[0].id, repetition=1, events=(ReadEvent(place=1, url="https://a.example", title="A title"),)
     )
     for row in split.systems:
-        write_bytes(board.runs / row["origin"] / TRANSCRIPTS, transcript.model_dump_json().encode())
+        folder = board.runs / row["origin"]
+        write_bytes(folder / TRANSCRIPTS, transcript.model_dump_json().encode())
+        record = read_record(folder)
+        assert record is not None
+        record.model_copy(update={"files": file_entries(folder)}).write(folder)
     assert {step.title for steps in transcripts(split) for step in steps} == {"A title"}
-    withheld = replace(split, samples=[replace(sample, corpus="another") for sample in split.samples])
+    withheld = replace(split, corpora=[replace(one, corpus=None) for one in split.corpora])
     assert {step.title for steps in transcripts(withheld) for step in steps} == {""}

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -63,7 +64,8 @@ def board(open_board: Workspace, monkeypatch: pytest.MonkeyPatch) -> Workspace:
 
 @pytest.fixture
 def inbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Inbox:
-    """The inbox that the site has."""
+    """The inbox that the site has, and a visitor whose browser sends no headers."""
+    monkeypatch.setattr("leaderboard.live.st.context", SimpleNamespace(ip_address="203.0.113.7", headers={}, url=""))
     monkeypatch.setenv(VARIABLE, str(tmp_path / "inbox"))
     return Inbox(tmp_path / "inbox")
 

@@ -11,6 +11,7 @@ import pytest
 
 from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.files import read_jsonl
+from hellofresh.core.stages import Stage
 from hellofresh.releases.life.state import reveal
 from hellofresh.results.board.build import build_board
 from hellofresh.results.scoring.reveal import publish_results
@@ -42,7 +43,7 @@ def test_what_an_output_says_is_published_and_on_the_board_unless_texts_are_with
     evaluate(workspace, Evaluation(quarter, notes_task, "coin"), lambda _: None)
     assert reveal(workspace, quarter, notes_task, reveals)
     scored = with_reasons(score_quarter(workspace, quarter, tmp_path / "none", reveals), notes_task.name)
-    write_scores(workspace, scored)
+    Stage.amend_all(workspace, write_scores(workspace, scored))
     publish_results(workspace, scored)
     build_board(workspace)
     folder = workspace.release(quarter, notes_task.name)
