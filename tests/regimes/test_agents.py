@@ -242,7 +242,7 @@ def test_a_provider_that_gives_up_fails_the_sample_and_is_no_answer_of_the_agent
     Path("simple.py").write_text(SIMPLE.format(asks))
     gone = candidates[0].sample.id
     catalogued(monkeypatch, polite(gone))
-    said = cli.json(*EVALUATE, "--agent", "simple.py:solve", *settings, code=1)
+    said = cli.json(*EVALUATE, "--agent", "simple.py:solve", *settings)
     assert (said["failed"], said["judged"]) == (1, len(candidates) - 1)
     rows = [json.loads(line) for line in (Path(said["folder"]) / "predictions.jsonl").read_text().splitlines()]
     assert gone not in {row["id"] for row in rows}

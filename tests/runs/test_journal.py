@@ -205,9 +205,16 @@ def add(journal: Journal, number: int) -> None:
 
 
 def test_a_copy_made_while_answers_are_written_holds_the_first_of_them_whole(tmp_path) -> None:
-    seen = []
+    seen, copied = [], threading.Event()
+
+    def write(journal: Journal) -> None:
+        for number in range(400):
+            if number == 200:
+                copied.wait()
+            add(journal, number)
+
     with Journal(tmp_path) as journal:
-        writer = threading.Thread(target=lambda: [add(journal, number) for number in range(400)])
+        writer = threading.Thread(target=write, args=(journal,))
         writer.start()
         try:
             while writer.is_alive():
@@ -215,7 +222,10 @@ def test_a_copy_made_while_answers_are_written_holds_the_first_of_them_whole(tmp
                     samples = [entry.sample for entry in copy.entries()]
                 assert samples == [f"s{number:05}" for number in range(len(samples))]
                 seen.append(len(samples))
+                if samples:
+                    copied.set()
         finally:
+            copied.set()
             writer.join()
         with snapshot(tmp_path) as copy:
             assert len(copy) == 400

@@ -21,6 +21,7 @@ from hellofresh.pipeline.daily import due_evaluations
 from hellofresh.pipeline.sources import SourceRequest, collection_jobs
 from hellofresh.releases.erasure import Erasure, find_files
 from hellofresh.releases.life.state import reveal
+from hellofresh.runs.export import loosen, seal
 from hellofresh.submissions.format import Prediction
 from hellofresh.tasks import get_task
 from tests.collectors.notes.test_noted_posts import APRIL, HELPFUL, NOT_HELPFUL, noted
@@ -54,7 +55,9 @@ def scored(released: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
         {**row, "text": f"The office denies this, {row['id']}.", "status": "answered"}  # the script itself says nothing
         for row in read_jsonl(run / "predictions.jsonl")
     ]
+    loosen(run)
     (run / "predictions.jsonl").write_text("".join(json.dumps(row, sort_keys=True) + "\n" for row in said))
+    seal(run)
     folder = tmp_path / "study"
     cli("rate", "assign", *edition, "--run", run.name, "--prepare", str(folder))
     rows = list(read_jsonl(folder / "responses.jsonl"))
