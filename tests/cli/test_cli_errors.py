@@ -56,7 +56,7 @@ pytestmark = pytest.mark.usefixtures("place")
         (("evaluate", "--model", "coin", "--task", "X-notes"), 2, "Did you mean 'x-notes'?"),
         (("evaluate", "--model", "coin", "--task", "notes"), 2, "Did you mean 'x-notes'?"),
         (("evaluate", "--model", "openai:x", "--base-url", "ftp://a/v1"), 2, "http:// or https://"),
-        (("evaluate", "--model", "gpt-4.1-mini", "--base-url", "http://a/v1"), 2, "a model such as openai:NAME"),
+        (("evaluate", "--model", "gpt-4.1-mini", "--base-url", "http://a/v1"), 2, "is called openai:NAME"),
         (("score",), 2, "missing: --edition"),
         (("score", "--edition", "2026Q3"), 1, "hellofresh release build --quarter 2026Q3"),
         (("analyse", "all"), 2, "--edition, such as 2023Q2"),

@@ -261,7 +261,7 @@ def test_too_few_people_or_samples_are_not_shown_and_it_says_what_is_missing(rev
 def test_the_page_shows_people_with_a_line_and_without_a_rank(revealed: Workspace, tmp_path: Path) -> None:
     export_board(revealed.board, tmp_path / "site")
     page = (tmp_path / "site" / "x-notes" / str(QUARTER) / "index.html").read_text()
-    section = page[page.index("<h2>People</h2>") : page.index("by period</h2>")]
+    section = page[page.index("<h2>People</h2>") :]
     without, with_known = section.split("<summary>Including samples whose outcome people say they knew</summary>")
     for part in (without, with_known):
         first = re.findall(r"One person|Vote of three people|>always-yes<|>coin<", part)[:2]
@@ -269,7 +269,9 @@ def test_the_page_shows_people_with_a_line_and_without_a_rank(revealed: Workspac
         assert len(set(re.findall(r"--line:([0-9.]+%)", part))) == 1 and "hf-rank" not in part
         assert "Left out, after failing an attention check: 1." in part
     chart = page[: page.index("<h2>People</h2>")]
-    assert chart.count('class="hf-human-line hf-person"') == chart.count('class="hf-interval"') == 2
+    assert (
+        chart.count('class="hf-human-line hf-person"') == chart.count('class="hf-interval"') == 4
+    )  # in the ranking and in the table
     row = load_board(revealed.board).rows(PeopleRow, SplitKey(str(QUARTER), "x-notes"))[0]
     assert f"One person: {row.value:.3f} ({row.low:.3f} to {row.high:.3f}), the mean of {row.people} people" in chart
 

@@ -20,6 +20,7 @@ from hellofresh.judging.study import StudyFiles
 from hellofresh.releases.life.state import reveal
 from hellofresh.results.board.schema import RatedRow
 from hellofresh.runs.prompts import load_prompt_set
+from hellofresh.runs.record import file_entries, read_record
 from hellofresh.runs.regimes.zero_shot import read_proposal
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Status
@@ -46,11 +47,14 @@ def edits(make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HELLOFRESH_DATA", str(workspace.root))
     monkeypatch.setenv("HELLOFRESH_NOW", "2023-07-25T00:00:00Z")
-    assert main(["evaluate", *EDITION, "--model", "scripted", "--regime", "propose"]) == 0
+    assert main(["evaluate", *EDITION, "--model", "scripted", "--regime", "propose", "--go-on"]) == 0
     (run,) = workspace.runs.iterdir()
     rows = list(read_jsonl(run / "predictions.jsonl"))
     said = ({**row, "text": f"A clearer paragraph, {row['id']}.", "status": "answered"} for row in rows)
     write_jsonl(run / "predictions.jsonl", said)
+    record = read_record(run)
+    assert record is not None
+    record.model_copy(update={"files": file_entries(run)}).write(run)
     return workspace
 
 

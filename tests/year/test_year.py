@@ -162,7 +162,7 @@ def wiki(request, needed, tmp_path: Path) -> Iterator[str]:
         return
     needed(is_ready(), "MediaWiki with PHP (tests/mediawiki/up.sh prepare)")
     history = tmp_path / "history.xml"
-    history.write_text(World(QUARTERS, 1).history(date(2024, 5, 2)))
+    history.write_text(World(QUARTERS, 2).history(date(2024, 5, 2)))
     folder = tmp_path / "wiki"
     folder.mkdir()
     with served_wiki(folder, [history]) as made:
