@@ -23,7 +23,7 @@ QUESTION = "Is water wet? Answer with 'yes' or 'no'."
 _JUDGED = ("task", "split", "limit")
 _SYSTEM = ("model", "regime", "roles", "settings")
 _ASKED = ("prompts", "prompt_set", "repeat", "temperature", "hidden_tokens", "vote")
-_BOUNDS = ("budget_usd", "go_on", "blocked", "allowed", "provider", "replay", "drop_damaged")
+_BOUNDS = ("budget_usd", "stored_only", "go_on", "blocked", "allowed", "provider", "replay", "drop_damaged")
 _GROUPED = frozenset(_JUDGED + _SYSTEM + _ASKED + _BOUNDS)
 """Fields of `Evaluation` by their group in the help; a field in none of them is a further option."""
 EXAMPLE_MODELS = ("gpt-6-luna", "gemini-3.8-flash", "claude-haiku-5.5")
