@@ -9,7 +9,6 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from hellofresh.api.harnesses.inspect_logs import read_log
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.submission import find_due
 from hellofresh.core.clock import now
@@ -72,6 +71,8 @@ def _from_run(options: argparse.Namespace, output: CommandOutput, due: Due) -> i
 
 def _from_inspect(options: argparse.Namespace, output: CommandOutput) -> int:
     need_inspect()
+    from hellofresh.api.harnesses.inspect_logs import read_log  # which needs the extra inspect
+
     system = read_log(options.from_inspect)
     options.name, options.model = options.name or system.model.split("/")[-1], options.model or [system.model]
     options.regime = options.regime or (system.regime if system.regime in REGIMES else "other")

@@ -408,8 +408,12 @@ class RandomWorld:
                 take_down(self.workspace, quarter, get_task(task), {key: "asked"}, self.moment, split=split)
 
     def learn(self) -> None:
-        """The attacker looks at all that is public."""
+        """What is due opens, and the attacker looks at all that is public."""
         asked = []
+        for place in places(self.workspace):
+            folder = self.workspace.release(*place)
+            if calendar_of(read_manifest(folder), folder).opens <= self.moment:
+                record_opening(self.workspace, folder, self.moment)
         for place in places(self.workspace):
             folder, manifest = self.workspace.release(*place), read_manifest(self.workspace.release(*place))
             days = calendar_of(manifest, folder)
