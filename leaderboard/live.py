@@ -26,7 +26,6 @@ from hellofresh.tasks.samples import MAIN
 from leaderboard.components.labels import Links, PageKey, dated, edition_choice, task_order, task_title
 from leaderboard.components.markup import Html, el, inline_picture, inner_link, join, problem, sized, visible
 from leaderboard.components.parts import (
-    Beside,
     ChartPart,
     Chooser,
     DataTable,
@@ -35,6 +34,7 @@ from leaderboard.components.parts import (
     Offer,
     Part,
     RankingPart,
+    TwoColumns,
     UploadForm,
 )
 from leaderboard.components.ranking import highlight_style
@@ -344,7 +344,7 @@ _SHOWN: Mapping[type, Callable[[Any], object]] = {
 
 def _show(part: Part) -> None:
     """Show a part by its widget."""
-    if isinstance(part, Beside):
+    if isinstance(part, TwoColumns):
         for column, parts in zip(st.columns([2.6, 1], gap="large"), (part.wide, part.narrow), strict=True):
             with column:
                 for one in parts:

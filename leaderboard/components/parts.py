@@ -162,7 +162,7 @@ class RankingPart:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class TwoColumns:
     """Parts beside each other: the first column is the wider one; one below the other on a phone."""
 
     wide: Sequence[Part]
@@ -189,5 +189,5 @@ class Chooser:
     """The boxes of task and edition."""
 
 
-Handled = DataTable | ChartPart | File | Offer | UploadForm | RankingPart | Beside | GuessPart | Chooser
+Handled = DataTable | ChartPart | File | Offer | UploadForm | RankingPart | TwoColumns | GuessPart | Chooser
 Part = Html | str | Handled

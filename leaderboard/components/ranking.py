@@ -240,7 +240,7 @@ def _steps(span: float) -> Iterator[float]:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranking:
+class RankingPicture:
     """The rows of a ranking, drawn for any part of them.
 
     Attributes:
@@ -258,7 +258,7 @@ class Ranking:
     alike: Mapping[str, Collection[str]]
 
     @classmethod
-    def of(cls, lines: Sequence[Line], board: Board, split: SplitKey, scale: Scale, links: Links) -> Ranking:
+    def of(cls, lines: Sequence[Line], board: Board, split: SplitKey, scale: Scale, links: Links) -> RankingPicture:
         """The ranking of a split's entries."""
         ordered = sorted(lines, key=by_rank(scale))
         ordered = [line for kind in GROUPS for line in ordered if group_of(line.result) == kind]

@@ -18,7 +18,7 @@ from leaderboard.components.labels import (
     until,
 )
 from leaderboard.components.markup import LEDE, Html, bundled_notice, el, inner_link, join
-from leaderboard.components.parts import Beside, Part
+from leaderboard.components.parts import Part, TwoColumns
 from leaderboard.components.ranking import Front, field, front_of, maker_colours
 from leaderboard.components.scale import Scale, scale_of
 from leaderboard.components.standings import Line, all_lines, by_rank, group_of, usual
@@ -48,7 +48,7 @@ def _compose(visit: Visit) -> None:
         aside = el("aside", drawn, class_="hf-card") if drawn else None
         visit.handle(
             lambda: el("div", el("div", hero), aside, class_="hf-hero"),
-            lambda: Beside([hero], [_title_of_guess(), invitation]) if invitation else hero,
+            lambda: TwoColumns([hero], [_title_of_guess(), invitation]) if invitation else hero,
         )
     if board.splits and all(map(board.is_bundled, board.splits)):
         said = "All quarters here were written for the project, to try it out. Their scores are for demonstration only."

@@ -36,7 +36,7 @@ from leaderboard.components.quarters import (
     prospective_hint,
     too_few,
 )
-from leaderboard.components.ranking import Ranking, front_of
+from leaderboard.components.ranking import RankingPicture, front_of
 from leaderboard.components.scale import Scale, figure, metric_titles, scale_of
 from leaderboard.components.standings import (
     FEWEST_COSTS,
@@ -149,7 +149,7 @@ def _show_table(visit: Visit, split: SplitKey, lines: list[Line], prompt: str) -
         said = "No system was asked with this prompt."
         visit.handle(lambda: join([tools, whole]), lambda: ranked_data(shown, scale) if shown else el("p", said))
         return
-    ranking = Ranking.of(shown, board, split, drawn, visit.links)
+    ranking = RankingPicture.of(shown, board, split, drawn, visit.links)
     groups = in_groups(usual(shown))
     living = not is_frozen(split.edition)
     times = [by_quarter(board, split, list(groups), scale), by_period(board, split, groups, scale)] if living else []

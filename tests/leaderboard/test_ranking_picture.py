@@ -14,7 +14,7 @@ from hellofresh.results.board.schema import TABLES
 from hellofresh.results.standings import Pair, Standing
 from hellofresh.tasks.samples import PROSPECTIVE
 from leaderboard.components.labels import Links
-from leaderboard.components.ranking import AT_FIRST, Ranking, field, front_of
+from leaderboard.components.ranking import AT_FIRST, RankingPicture, field, front_of
 from leaderboard.components.scale import Scale
 from leaderboard.components.standings import Line
 from leaderboard.data.board import Board, BoardEntry, MetricValue, ScoreCell, SplitKey
@@ -41,7 +41,7 @@ def board(pairs: Sequence[tuple[str, str, float]] = ()) -> Board:
 
 def drawn(lines: Sequence[Line], pairs: Sequence[tuple[str, str, float]] = (), split: SplitKey = SPLIT) -> list[str]:
     """The classes of each row."""
-    ranking = Ranking.of(lines, board(pairs), split, SCALE, Links({}, "index.html"))
+    ranking = RankingPicture.of(lines, board(pairs), split, SCALE, Links({}, "index.html"))
     return re.findall(r'<li class="([^"]*)"', str(ranking.draw()))
 
 
@@ -77,7 +77,7 @@ def test_an_upload_to_a_main_split_is_hollow_and_never_carries_the_headline() ->
 
 def test_a_bracket_joins_the_rows_of_a_tie_group_also_where_some_are_filtered_out() -> None:
     lines = [line("abcde"[k], 0.9 - k / 10, group, rank=k + 1) for k, group in enumerate((1, 1, 1, 2, 3))]
-    ranking = Ranking.of(lines, board(), SPLIT, SCALE, Links({}, "index.html"))
+    ranking = RankingPicture.of(lines, board(), SPLIT, SCALE, Links({}, "index.html"))
 
     first, middle, last, alone = "hf-tied hf-tied-first", "hf-tied ", "hf-tied hf-tied-last", "hf-row hf-"
     for kept, expected in (
@@ -99,7 +99,7 @@ def test_the_row_under_the_pointer_dims_those_that_do_not_differ_significantly()
 
 def test_the_first_fifty_rows_are_shown_and_the_others_on_demand() -> None:
     lines = [line(f"m{k:03d}", 0.9, 1, rank=k + 1) for k in range(AT_FIRST + 7)]
-    ranking = Ranking.of(lines, board(), SPLIT, SCALE, Links({}, "index.html"))
+    ranking = RankingPicture.of(lines, board(), SPLIT, SCALE, Links({}, "index.html"))
     before, _, after = str(ranking.draw()).partition("<details>")
     assert (before.count("<li"), after.count("<li")) == (AT_FIRST, 7) and f"Show all {AT_FIRST + 7} systems" in after
 
