@@ -114,12 +114,10 @@ def test_a_walk_over_all_pages_leads_back_and_forward_to_the_same_pages(
             links = page.locator("a[href]:visible")
             ways = [place for place, inner in enumerate(links.evaluate_all(INNER)) if inner]
             links.nth(chance.choice(ways)).click()
-            page.wait_for_timeout(200)
             pages.append(where(seen))
         for step, there in ((page.go_back, pages[-2::-1]), (page.go_forward, pages[1:])):
             for one in there:
                 step()
-                page.wait_for_timeout(200)
                 assert where(seen) == one
 
 
@@ -129,14 +127,12 @@ INNER = """links => links.map(one => one.host === location.host && one.target !=
 
 def where(seen: Visit) -> tuple[str, str]:
     """The address and the heading of the page that has come to rest."""
-    before = ("", "")
-    while True:  # an address changes before its page is drawn
+    readings: list[tuple[str, str]] = []
+    while len(readings) < 4 or len(set(readings[-4:])) > 1:  # an address changes before its page is drawn
+        seen.page.wait_for_timeout(300)
         seen.settle(".hf-foot")
-        now = seen.page.url, seen.page.locator("h1").first.inner_text()
-        if now == before:
-            return now
-        before = now
-        seen.page.wait_for_timeout(800)
+        readings.append((seen.page.url, seen.page.locator("h1").first.inner_text()))
+    return readings[-1]
 
 
 def test_a_ticked_sample_opens_below_and_a_chart_tells_its_numbers(visit: Callable[[str], Visit]) -> None:
