@@ -1,9 +1,9 @@
 """The durable record of every answer of a run: SQLite in WAL mode, one file, one writer.
 
-An answer is committed as soon as it is read, so that killing the process loses none; the caller waits until it is
-flushed to the disk. Answers that arrive at the same time share a flush. A row's key is a hash of everything that
-determines the answer, so that an answer is found exactly when the same question is asked in the same way; a second
-hash, of the row, detects damage.
+An answer is committed in the turn of the event loop in which it is read, so that killing the process loses none that
+came before; the caller waits until it is flushed to the disk. Answers that arrive at the same time share a commit and
+a flush. A row's key is a hash of everything that determines the answer, so that an answer is found exactly when the
+same question is asked in the same way; a second hash, of the row, detects damage.
 """
 
 from __future__ import annotations
@@ -191,6 +191,7 @@ class Journal:
         self._path = folder / _FILE
         self.gather_s = 0.0
         self._waiting: list[asyncio.Future[None]] = []
+        self._is_open = False
         self._flushing: asyncio.Task[None] | None = None
         with ExitStack() as opened:
             # A process that only checks whether the run is active holds the lock briefly.
@@ -198,8 +199,9 @@ class Journal:
             try:
                 self._database = open_database(self._path, _SCHEMA, version=_VERSION, any_thread=True)
                 opened.callback(self._close_database)
-                # A commit survives the process without a flush; `_flush` flushes many commits together.
-                self._database.execute("PRAGMA synchronous=NORMAL")
+                # A commit survives the process without a flush; `_flush` flushes many commits together. The log
+                # grows to 40 MB before it is merged, since all requests wait for that.
+                self._database.executescript("PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=10000")
                 self._numbers = dict(self._database.execute("SELECT key, number FROM answers"))
                 self._log = os.open(f"{self._path}-wal", os.O_RDONLY)
                 opened.callback(os.close, self._log)
@@ -212,6 +214,7 @@ class Journal:
             self._opened = opened.pop_all()
 
     def _close_database(self) -> None:
+        self._commit()
         with suppress(sqlite3.Error):  # with a full disk the log cannot be merged; the next opening does that
             self._database.close()
 
@@ -268,6 +271,7 @@ class Journal:
         self, key: str, question: JournalKey, answer: Answer, latency_s: float, request: str | None = None
     ) -> asyncio.Future[None]:
         """Store an answer like `add`; it is on the disk when the future is done."""
+        self._begin()
         self.add(key, question, answer, latency_s, request)
         return self._flushed()
 
@@ -278,11 +282,34 @@ class Journal:
             RunError: if the disk is full or the file is damaged.
         """
         row = (sample, repetition, canonical_json(list(trace)))
+        self._begin()
         try:
             self._database.execute("INSERT OR REPLACE INTO traces VALUES (?, ?, ?)", row)
         except sqlite3.Error as error:
             raise self._unwritable(str(error)) from error
         await self._flushed()
+
+    def _begin(self) -> None:
+        """Begin a transaction for all that this turn of the event loop stores."""
+        if self._is_open:
+            return
+        try:
+            self._database.execute("BEGIN")
+        except sqlite3.Error as error:
+            raise self._unwritable(str(error)) from error
+        self._is_open = True
+        asyncio.get_running_loop().call_soon(self._commit)
+
+    def _commit(self) -> None:
+        """Commit what is open; if that fails, so do the writes that wait for a flush."""
+        if not self._is_open:
+            return
+        self._is_open = False
+        try:
+            self._database.execute("COMMIT")
+        except sqlite3.Error as error:
+            waiting, self._waiting = self._waiting, []
+            _settle(waiting, self._unwritable(str(error)))
 
     def _flushed(self) -> asyncio.Future[None]:
         """A future that is done when all writes so far are on the disk."""
@@ -296,18 +323,13 @@ class Journal:
         """Flush to the disk while there are waiting futures; those that arrive meanwhile share the next flush."""
         while self._waiting:
             await asyncio.sleep(self.gather_s)
+            self._commit()
             waiting, self._waiting, fault = self._waiting, [], None
             try:
                 await asyncio.get_running_loop().run_in_executor(self._thread, os.fsync, self._log)
             except OSError as error:
                 fault = self._unwritable(error.strerror or str(error))
-            for future in waiting:
-                if future.done():  # the waiting task was cancelled
-                    continue
-                if fault is None:
-                    future.set_result(None)
-                else:
-                    future.set_exception(fault)
+            _settle(waiting, fault)
 
     async def flush(self) -> None:
         """Wait until everything stored is on the disk, or flushing has failed."""
@@ -468,6 +490,16 @@ def snapshot(folder: Path) -> Iterator[Journal]:
 _DAMAGE = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_NOTADB)
 _ALL_AGAIN = "Move the file away to request everything again."
 _ROW_AGAIN = "Add --drop-damaged to request such rows again, or move the file away to request everything again."
+
+
+def _settle(waiting: Iterable[asyncio.Future[None]], fault: RunError | None) -> None:
+    for future in waiting:
+        if future.done():  # the waiting task was cancelled
+            continue
+        if fault is None:
+            future.set_result(None)
+        else:
+            future.set_exception(fault)
 
 
 def _answer_text(answer: Answer) -> str:

@@ -8,13 +8,13 @@ run: no more questions are asked, and answers in flight are still stored.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import gc
 import signal
 import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from math import inf
@@ -252,7 +252,7 @@ def run(
         return runner.run(_Runner(assignment, journal, progress).run(samples))
 
 
-@contextlib.contextmanager
+@contextmanager
 def _rare_collections() -> Iterator[None]:
     """Look for garbage in cycles less often: answers have none, and the search takes a fifth of the processor time."""
     before = gc.get_threshold()
@@ -538,17 +538,17 @@ class _Runner:
 
     async def _timed(self, lane: _Lane, request: Request, spent: list[float]) -> Answer:
         """One attempt within the remaining time of all attempts; adds its duration to `spent`."""
-        left_s = self.patience.deadline_s - sum(spent)
-        start, at_least_s = asyncio.get_running_loop().time(), 0.0
+        clock, at_least_s = asyncio.get_running_loop().time, 0.0
+        start = clock()
         try:
-            async with asyncio.timeout(left_s if spent else None):
+            async with asyncio.timeout(self.patience.deadline_s - sum(spent)) if spent else nullcontext():
                 return without_thought(await lane.model.ask(request))
         except TimeoutError:
             what = f"no answer within {self.patience.deadline_s:g} s in all, in {len(spent) + 1} attempts"
             at_least_s = inf  # no time is left, even if the loop's clock ended the limit slightly early
             raise CallError(what, where=lane.model.spec.name, code="timeout", retryable=True) from None
         finally:
-            spent.append(max(at_least_s, asyncio.get_running_loop().time() - start))
+            spent.append(max(at_least_s, clock() - start))
 
     async def _attempt(
         self,
@@ -642,7 +642,7 @@ def first_error(error: BaseException) -> BaseException:
     return next((item for kind in kinds for item in flat if isinstance(item, kind)), flat[0])
 
 
-@contextlib.contextmanager
+@contextmanager
 def _signals(stop: Callable[[str], None]) -> Iterator[None]:
     """Let SIGINT and SIGTERM stop the run in an orderly way; works only in the main thread."""
     if threading.current_thread() is not threading.main_thread():
@@ -660,6 +660,6 @@ def _signals(stop: Callable[[str], None]) -> Iterator[None]:
         yield
     finally:
         for name in names:
-            with contextlib.suppress(NotImplementedError):
+            with suppress(NotImplementedError):
                 loop.remove_signal_handler(signal.Signals[name])
             signal.signal(signal.Signals[name], before[name])

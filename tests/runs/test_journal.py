@@ -42,6 +42,7 @@ async def main():
             journal.store(f"key {n}", question, Answer(f"yes {n}", Finish.STOP), 0.5)
             if n % 10 == 9:
                 await asyncio.sleep(0.001)  # some are being flushed
+        await asyncio.sleep(0)  # the turn of the loop that commits the last
         print("done", flush=True)
         if sys.argv[4] == "die":
             os.kill(os.getpid(), signal.SIGKILL)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, NoReturn
 
 import aiohttp
-from pydantic_core import from_json
+from pydantic_core import from_json, to_json
 
 from hellofresh.core.net.http import HttpClient, HttpReply, UnusableReplyError, brief
 from hellofresh.core.net.retry import duration_s
@@ -256,7 +256,10 @@ class HttpModel(ABC):
 
 def encoded(body: Mapping[str, object]) -> bytes:
     """A body of a request as JSON; halves of surrogate pairs become question marks."""
-    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    try:
+        return to_json(body)
+    except ValueError:  # the fast writer refuses halves of surrogate pairs
+        return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
 def content_of(

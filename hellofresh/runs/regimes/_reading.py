@@ -7,7 +7,7 @@ import re
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 
 from hellofresh.models import Answer, Finish
@@ -48,10 +48,12 @@ def _plain(text: str) -> str:
 
 def is_refusal(answer: Answer) -> bool:
     """Whether the provider says that it withheld the answer, or the text opens like a refusal."""
-    if answer.finish is Finish.BLOCKED:
-        return True
+    return answer.finish is Finish.BLOCKED or _is_refusing(answer.text)
+
+
+def _is_refusing(text: str) -> bool:
     refused, unknowing = _refusals()
-    plain = _plain(answer.text)
+    plain = _plain(text)
     return bool(refused.match(plain)) and not unknowing.match(plain)
 
 
@@ -79,16 +81,21 @@ def read_choice(prompt: str, answer: Answer, answers: Sequence[str] = YES_OR_NO)
     anything else (`I know ...`, `Not sure`, `Yes or no`, no word at all) is none. `Too early to tell` is none with even
     probabilities, by which forecasts are scored.
     """
-    chances = _probabilities(answer, answers)
-    if is_refusal(answer):
-        return Choice(prompt=prompt, status=Status.BLOCKED, probabilities=chances)
-    plain = _plain(_MARKUP.sub("", answer.text.translate(_TYPED)))
+    status, label, chances = _chosen(answer.text, answer.finish is Finish.BLOCKED, tuple(answers))
+    return Choice(prompt=prompt, status=status, label=label, probabilities=chances or _probabilities(answer, answers))
+
+
+@lru_cache(256)  # most answers are one of a few words
+def _chosen(text: str, is_blocked: bool, answers: tuple[str, ...]) -> tuple[Status, int | None, tuple[float, ...]]:
+    """Status, label and, if the text makes a forecast, its probabilities."""
+    if is_blocked or _is_refusing(text):
+        return Status.BLOCKED, None, ()
+    plain = _plain(_MARKUP.sub("", text.translate(_TYPED)))
     if _EARLY.match(plain):
-        return Choice(prompt=prompt, status=Status.NONE, probabilities=_even_chances(answers))
-    form = DecisionForm(tuple(answers))
+        return Status.NONE, None, _even_chances(answers)
+    form = DecisionForm(answers)
     label = form.label_in(form.opening.match(plain))
-    status = Status.NONE if label is None else Status.ANSWERED
-    return Choice(prompt=prompt, status=status, label=label, probabilities=chances)
+    return (Status.NONE if label is None else Status.ANSWERED), label, ()
 
 
 def read_elsewhere(answer: Answer, answers: Sequence[str] = YES_OR_NO) -> int | None:
