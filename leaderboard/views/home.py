@@ -149,7 +149,7 @@ def _deadline(visit: Visit, split: SplitKey) -> Html:
     way = inner_link(visit.links.to("submit", visit.chosen), "Take part")
     if open_now and days:
         took = f": {open_now.edition} took predictions until {day(days.deadline)}; labels come on {day(days.reveals)}."
-        takes = [f": {open_now.edition} takes predictions until ", until(days.deadline), "."]
+        takes: list[Html | str] = [f": {open_now.edition} takes predictions until ", until(days.deadline), "."]
         return el("p", way, by_state(days.deadline, takes, [took]), *_forecasts(visit, split.task))
     if is_frozen(split.edition):
         return el("p", way, ": a frozen data set takes predictions at any time.")
@@ -164,7 +164,11 @@ def _forecasts(visit: Visit, task: str) -> Iterator[Html | str]:
     for split in (one._replace(kind=PROSPECTIVE) for one in board.splits if one.task == task):
         found, days = board.first(Prospect, split), board.days(split)
         if found is not None and days is not None and not found.resolved:
-            due = [f" {found.drawn:,} forecasts on {split.edition} are due before ", until(days.deadline), "."]
+            due: list[Html | str] = [
+                f" {found.drawn:,} forecasts on {split.edition} are due before ",
+                until(days.deadline),
+                ".",
+            ]
             were = f" {found.drawn:,} forecasts on {split.edition} were due before {day(days.deadline)}"
             yield by_state(days.deadline, due, [were, f"; outcomes come by {day(days.reveals)}."])
 
