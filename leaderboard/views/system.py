@@ -144,7 +144,7 @@ def _summary(board: Board, split: SplitKey, result: ScoreCell, scale: Scale, kno
             ("Main model", model_said(result.facts)),
             ("Cutoff", DASH if result.knowledge_cutoff == "none" else cutoff),
             ("Cost", _cost(known)),
-            ("In its makers' words", named(result.about, 2000) if result.about else None),
+            ("About it", named(result.about, 2000) if result.about else None),
         ]
     )
 
