@@ -110,7 +110,7 @@ def test_no_edit_is_lost_in_silence(tmp_path: Path) -> None:
 def test_no_review_is_lost_in_silence(tmp_path: Path) -> None:
     def opened(items: Any) -> Passed:
         (tmp_path / "feed.json").write_text(json.dumps(items))
-        found = collect_claims(Q2, [tmp_path / "feed.json"], ClaimsSettings())
+        found = collect_claims(Q2, [tmp_path / "feed.json"], ClaimsSettings(languages=("en",)))
         on = {one.label.facts["review_url"]: one.label.label for one in found.candidates}
         return Passed(found.funnel.ledger(), on)
 
@@ -123,10 +123,12 @@ def test_no_review_is_lost_in_silence(tmp_path: Path) -> None:
         "null": lambda _: None, "number": lambda _: 7, "no claim": with_(claimReviewed=""),
         "no day": with_(datePublished="soon"), "verdict": with_(reviewRating={"alternateName": "Blorple"}),
         "none": with_(reviewRating={}), "site": with_(url="x"), "short": with_(claimReviewed="No."),
-        "other quarter": with_(datePublished="2025-05-03"),
+        "other quarter": with_(datePublished="2025-05-03"), "joke": with_(reviewRating={"alternateName": "Satire"}),
+        "other language": with_(inLanguage="fr"),
     }  # fmt: skip
     assert Door(opened, items, lambda item: item["url"], harms).answers() == {
         "deleted": {"came in"}, "doubled": {"repeated-review"}, "null": {"no-review"}, "number": {"not-an-object"},
         "no claim": {"no-claim"}, "no day": {"no-review-date"}, "verdict": {"unknown-verdict"}, "none": {"no-verdict"},
-        "site": {"no-publisher"}, "other quarter": {"other-quarter"}, "short": {"short-claim"},
+        "site": {"no-publisher"}, "other quarter": {"other-quarter"}, "short": {"short-claim"}, "joke": {"no-truth"},
+        "other language": {"other-language"},
     }  # fmt: skip
