@@ -92,12 +92,11 @@ def _output(edition: LoadedEdition, key: str, said: object) -> Output:
         return said
     classes = edition.task.classes
     label = label_of(said, classes)
-    if label is not None and (
-        not isinstance(label, Integral) or isinstance(label, bool) or label not in range(len(classes))
-    ):
+    whole = isinstance(label, Integral) and not isinstance(label, bool)
+    if label is not None and classes and (not whole or label not in range(len(classes))):
         expected = ", ".join(f"{k} ({name})" for k, name in enumerate(classes)) + ", or None"
         raise UsageError(f"label {said!r}", where=key, expected=expected, code="bad-label")
-    return Choice(status=Status.NONE) if label is None else Choice(label=int(label))
+    return Choice(status=Status.NONE) if label is None else Choice(label=int(str(label)))
 
 
 def _read(path: Path, samples: int) -> dict[str, Output]:

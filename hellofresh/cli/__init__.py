@@ -72,7 +72,7 @@ def _reported(options: argparse.Namespace, output: CommandOutput, words: Sequenc
 
 
 def _absent(words: Sequence[str], error: HelloFreshError) -> list[str]:
-    """That the typed path an error names does not exist, with the nearest name in its folder: one rule for all readers."""
+    """A note that a typed path which an error names does not exist, with the nearest name: one rule for all readers."""
     path, typed = Path(error.where), any(error.where in word for word in words)
     if not (error.where and typed) or "://" in error.where or "writ" in error.what or os.path.lexists(path):
         return []
