@@ -111,7 +111,7 @@ def _check(options: argparse.Namespace, output: CommandOutput) -> int:
         Fate.CUT if answer.finish is Finish.LENGTH else Fate.REFUSED if answer.finish is Finish.BLOCKED else Fate.EMPTY
     )
     limit = ledger.estimate(request).tokens_out
-    for remedy in remedies(counted([fate]), limit, thinks=ledger.thoughts > 0):
+    for remedy in remedies(counted(1, [fate]), limit, thinks=ledger.thoughts > 0):
         output.say(f"note: {remedy}.")
     if fate is Fate.CUT:
         output.say(f"note: a run asks such a question once more, with {WIDER_TOKENS:,} tokens more.")

@@ -332,7 +332,8 @@ def list_entries(options: argparse.Namespace, output: CommandOutput) -> int:
         raise UsageError("no edition is named", fix="Add --edition E.", code="no-quarter")
     due = due_in(Workspace.from_environment(), options.edition, _split_of(options))
     found = standings(options.submissions, due)
-    output.result({"entries": [_as_json(item) for item in found.entries], "passed_over": list(found.passed_over)})
+    said = {"passed_over": list(found.passed_over), "ledger": to_json(found.ledger)}
+    output.result({"entries": [_as_json(item) for item in found.entries], **said})
     counts = "counts so far" if due.takes(now()) else "counts"
     rows = [_entry_row(item, counts) for item in found.entries]
     output.table(f"Submissions to {due.edition}{_named(due)}", ("entry", "name", "received", "state"), rows)
@@ -343,6 +344,7 @@ def list_entries(options: argparse.Namespace, output: CommandOutput) -> int:
             output.text(f"{item.origin}: {line}")
     for line in found.passed_over:
         output.text(line)
+    output.say(str(found.ledger))
     end = due.deadline and f"until {utc_text(due.deadline)}"
     output.text(f"Predictions are accepted {end or 'at any time: the labels of a frozen data set are public'}.")
     return 0

@@ -175,7 +175,7 @@ def _show_table(visit: Visit, split: SplitKey, lines: list[Line], prompt: str) -
 
 def podium(lines: Sequence[Line], board: Board, split: SplitKey, scale: Scale, links: Links) -> Html | None:
     """Who is in front and how surely; None without a system or a baseline."""
-    front, short = front_of(lines, split, scale), short_verdict(lines, board, split, scale, links)
+    front, short = front_of(lines, scale), short_verdict(lines, board, split, scale, links)
     if not short:
         return None
     if front is None:

@@ -69,7 +69,7 @@ def test_a_run_stops_when_its_first_answers_did_not_come_and_goes_on_if_told_to(
 
 
 def test_fates_add_up_to_what_was_asked_and_each_says_what_to_do() -> None:
-    counts = counted([Fate.READ, Fate.CUT, Fate.CUT, Fate.EMPTY, Fate.REFUSED, Fate.UNREADABLE], failed=3)
+    counts = counted(9, [Fate.READ, Fate.CUT, Fate.CUT, Fate.EMPTY, Fate.REFUSED, Fate.UNREADABLE], failed=3)
     assert counts["asked"] == sum(number for name, number in counts.items() if name != "asked") == 9
     lines = list(remedies(counts, 15, thinks=True))
     assert "2 of 9 answers ended at the limit of 15 tokens, spent on hidden reasoning" in lines[0]
