@@ -15,6 +15,7 @@ from hellofresh.cli._output import CommandOutput
 from hellofresh.cli._show import ConsoleShow
 from hellofresh.config import Settings
 from hellofresh.core.calendar import CalendarRule
+from hellofresh.core.errors import DataError, ReleaseError
 from hellofresh.core.files import write_bytes
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
@@ -145,6 +146,24 @@ def test_a_restored_workspace_goes_on_as_if_nothing_had_happened(year: Year) -> 
     assert reveal(year.workspace, FIRST, NOTES, DAYS.reveals)
     year.publish(DAYS.reveals)
     assert is_sound(year.target)
+
+
+@pytest.mark.parametrize("name", ["samples.jsonl", "commitments.jsonl", "manifest.json", "labels.jsonl"])
+def test_an_opened_release_that_is_damaged_is_never_drawn_again_and_comes_back_from_its_target(
+    year: Year, name: str
+) -> None:
+    folder, private = year.workspace.release(FIRST, "x-notes"), year.workspace.private(FIRST, "x-notes")
+    honest, path = contents(folder), (private if name == "labels.jsonl" else folder) / name
+    content = path.read_bytes()
+    for damage in (lambda: path.write_bytes(content[:-9]), path.unlink):
+        damage()
+        damaged = contents(folder)
+        if name != "labels.jsonl":
+            with pytest.raises((DataError, ReleaseError), match=f"{name}|quarter restore"):
+                build(year.make, notes(year.make, FIRST, range(12)), DAYS.opens + DAY)
+        assert contents(folder) == damaged
+        restore_from(year.workspace, str(year.target), DAYS.opens + DAY)
+        assert contents(folder) == honest and load_labels(year.workspace, FIRST, NOTES)
 
 
 def test_nothing_is_restored_with_another_key_or_from_a_damaged_target(year: Year) -> None:
