@@ -214,7 +214,7 @@ def test_what_a_rater_submits_loses_no_line_in_silence(tmp_path: Path) -> None:
     })  # fmt: skip
     assert door.answers() == {
         "deleted": {"came in"}, "doubled": {"replaced"}, "half": {"unreadable"}, "elsewhere": {"not-asked"},
-        "draft": {"draft"}, "word": {"damaged-rating"},
+        "draft": {"damaged-rating"}, "word": {"damaged-rating"},
     }  # fmt: skip
 
 

@@ -394,8 +394,6 @@ def close_study(files: StudyFiles, *, secret: bool, incomplete: bool = False) ->
     check_ratings(ratings, study.rubric, where="what raters submitted")
     key = read_table(_key_file(files), KEY)
     if secret:
-        for path in files.ratings.parent.glob(f"{files.task}.*") if not files.closed.is_dir() else ():
-            path.unlink()  # an earlier version closed it in public
         files.closed.mkdir(mode=0o700, exist_ok=True)
     rubric = (folder / "rubric.toml").read_bytes()
     write_study(files, rubric, study.samples.values(), study.responses.values(), ratings, key)

@@ -1,6 +1,6 @@
 """The append-only file of a rater's submissions, one line per step.
 
-A line is a submission or its undoing; drafts stay in the rater's browser, but older files contain them. For each
+A line is a submission or its undoing. For each
 response the line with the latest time counts, since lines may arrive in any order, from several devices. A partial line
 at the end, from a killed process, is counted as unreadable, and the next line starts anew.
 """
@@ -36,7 +36,6 @@ _MOST_LINE = 1 << 20
 class Step(StrEnum):
     """Kind of a line."""
 
-    DRAFT = "draft"
     SUBMITTED = "submitted"
     UNDONE = "undone"
 
@@ -159,8 +158,8 @@ class RaterSheet:
         lines, came_in = list(self.lines()), len(self._written())
         left = Counter({"unreadable": came_in - len(lines)})
         for line in sorted(lines, key=lambda line: (line.at.removesuffix("Z"), line.id)):
-            if line.step is Step.DRAFT or (self._asked is not None and line.response not in self._asked):
-                left["draft" if line.step is Step.DRAFT else "not-asked"] += 1
+            if self._asked is not None and line.response not in self._asked:
+                left["not-asked"] += 1
                 continue
             before = submitted.pop(line.response, None)
             left["replaced"] += before is not None
@@ -174,7 +173,7 @@ class RaterSheet:
 
 def check_line(rubric: Rubric, line: SubmittedRating, links: tuple[str, ...], phase: str) -> None:
     """Check a line that a page hands over; raises SubmissionError for the first fault."""
-    if line.step is Step.DRAFT or not _LINE_ID.fullmatch(line.id) or not _LINE_TIME.fullmatch(line.at):
+    if not _LINE_ID.fullmatch(line.id) or not _LINE_TIME.fullmatch(line.at):
         expected = "a step submitted or undone, an id of 32 hexadecimal digits, and a time in UTC"
         raise SubmissionError("not a line of the page", where=line.response, expected=expected, code="bad-line")
     if not 0 <= line.seconds < _MOST_SECONDS:

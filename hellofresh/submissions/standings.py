@@ -249,7 +249,7 @@ def standings(
         if has_split(folder, due.split) or (due.split is MAIN and not any(has_split(folder, one) for one in Split)):
             about_receipt = list[Fault]()
             receipt = read_receipt(folder, about_receipt, due.split)
-            checked = inspect_submission(folder, due, moment, received=receipt is not None)
+            checked = inspect_submission(folder, due, moment)
             faults, submission = (*checked.faults, *about_receipt), None if about_receipt else checked.submission
             read.append(SubmissionStanding(folder, submission, receipt, faults, checked.warnings))
     outcomes = _outcomes(read, due, moment or now())
