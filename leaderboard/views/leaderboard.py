@@ -51,6 +51,7 @@ from leaderboard.components.standings import (
     hidden_columns,
     in_groups,
     lines_of,
+    only_uploads,
     plain_row,
     prices,
     ranked_data,
@@ -150,7 +151,7 @@ def _show_table(visit: Visit, split: SplitKey, lines: list[Line], prompt: str) -
         visit.handle(lambda: join([tools, whole]), lambda: ranked_data(shown, scale) if shown else el("p", said))
         return
     ranking = RankingPicture.of(shown, board, split, drawn, visit.links)
-    groups = in_groups(usual(shown))
+    groups = in_groups(shown if only_uploads(shown) else usual(shown))
     living = not is_frozen(split.edition)
     times = [by_quarter(board, split, list(groups), scale), by_period(board, split, groups, scale)] if living else []
     charts = [*times, calibration(board, split, groups)]
@@ -297,6 +298,12 @@ def with_ceiling(board: Board, split: SplitKey, scale: Scale) -> tuple[Scale, Ht
         "redrawn raters. "
     )
     return replace(scale, ceiling=found.get(scale.title)), el("p", el("small", note))
+
+
+def whole_scale(board: Board, split: SplitKey) -> Scale:
+    """The scale of a split with people and ceiling."""
+    drawn, _ = with_people(board, split, scale_of(board, split))
+    return with_ceiling(board, split, drawn)[0]
 
 
 def _plain_ceiling(board: Board, split: SplitKey, like: Row) -> Iterable[Row]:
