@@ -171,12 +171,8 @@ def _beside_others(
     copied = about_copied_responses(Workspace.from_environment(), due.edition, due.ids, submission.predictions, path)
     flags = copied_from(submission, standings(submissions, due), due)
     copies = [Fault("copy", str(path), flag, "It will be flagged; explain this in the notes.") for flag in flags]
-    team, faults = submission.info.team, list[Fault]()
-    if other := look_alike(submission.team, team, known_teams(submissions)):
-        what = f"the team {team!r} in the folder {submission.team!r} looks like the team {other!r}"
-        fix = f"If it is your team, use the folder {other!r}; else choose another name."
-        faults.append(Fault("look-alike", str(path), what, fix))
-    return replace(checked, faults=tuple(faults), warnings=(*checked.warnings, *copies, *copied))
+    alike = look_alike(submission, known_teams(submissions), str(path))
+    return replace(checked, faults=tuple(alike), warnings=(*checked.warnings, *copies, *copied))
 
 
 def _show_findings(output: CommandOutput, checked: SubmissionCheck, due: Due) -> None:

@@ -90,9 +90,10 @@ def short_verdict(
         Nothing if there are only controls and smoke tests.
     """
     systems, baselines = (_of(usual(lines), kind, scale) for kind in ("system", "baseline"))
-    uploads = f"{ONLY_UPLOADS} " if only_uploads(lines) else ""
+    if only_uploads(lines):
+        return [ONLY_UPLOADS]
     if not systems and not baselines:
-        return [uploads] if uploads else []
+        return []
     best, *rivals = systems or baselines
     entry, against = best.result.entry, board.against(split, best.result.entry.origin)
     leads = {line.result.entry: lead_of(against.get(line.result.entry.origin)) for line in (*rivals, *baselines)}
@@ -102,7 +103,7 @@ def short_verdict(
     better = [line.result.entry for line in baselines if systems and leads[line.result.entry] in _BELOW]
     said = " ranks first. " if better and not rivals else said
     sentences: list[Html | str] = [
-        "" if systems else f"{uploads or 'No system is ranked here. '}Of the baselines, ",
+        "" if systems else "No system is ranked here; of the baselines, ",
         name,
         said,
     ]
@@ -148,7 +149,7 @@ def _sureness(
 ) -> Iterator[Html | str | None]:
     """The leader's score, its lead over the next and over the best baseline, and links for details."""
     systems, baselines = (_of(usual(lines), kind, scale) for kind in ("system", "baseline"))
-    if not systems and not baselines:
+    if only_uploads(lines):
         return
     best, *rivals = systems or baselines
     others = [*rivals, *(baselines if systems else ())]
