@@ -171,7 +171,7 @@ def _beside_others(
     copied = about_copied_responses(Workspace.from_environment(), due.edition, due.ids, submission.predictions, path)
     flags = copied_from(submission, standings(submissions, due), due)
     copies = [Fault("copy", str(path), flag, "It will be flagged; explain this in the notes.") for flag in flags]
-    alike = look_alike(submission, known_teams(submissions), str(path))
+    alike = look_alike(submission.team, submission.info.team, known_teams(submissions), str(path))
     return replace(checked, faults=tuple(alike), warnings=(*checked.warnings, *copies, *copied))
 
 
