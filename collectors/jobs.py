@@ -53,6 +53,8 @@ _EDITS = TASKS["wikipedia-edits"]
 _T = TypeVar("_T")
 _PENDING: tuple[dict[str, bool], ...] = ({}, {"pending": True})
 """Additional parameters of a job, by whether it collects pending samples."""
+_Asked = Callable[[Workspace, Settings, argparse.Namespace, Path | None, Progress], CollectionJob]
+_Configured = Callable[[Workspace, Settings, Quarter, str, bool], list[CollectionJob]]
 
 
 def notes_job(
@@ -484,8 +486,6 @@ def configured_claims(
     return [claims_job(quarter, feeds, chosen, days=days, pending=pending)] if feeds else []
 
 
-_Asked = Callable[[Workspace, Settings, argparse.Namespace, Path | None, Progress], CollectionJob]
-_Configured = Callable[[Workspace, Settings, Quarter, str, bool], list[CollectionJob]]
 NOTES: tuple[_Asked, _Configured] = asked_notes, configured_notes
 EDITS: tuple[_Asked, _Configured] = asked_edits, configured_edits
 CLAIMS: tuple[_Asked, _Configured] = asked_claims, configured_claims

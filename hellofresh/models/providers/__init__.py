@@ -112,6 +112,7 @@ _DELAY = re.compile(r'"retry_?delay"\s*:\s*"([^"]{1,20})"', re.IGNORECASE)
 
 
 # Tolerant reading: what a provider sends beside a text may be of any form, and never loses the text.
+_SEARCHED = 2_000
 
 
 def found(value: object, *path: str | int) -> Any:
@@ -470,9 +471,6 @@ def failure(status: int, body: bytes, where: str, wait_s: float | None) -> Answe
     raise refusal(
         status, f"{what}: {said}" if said else what, where, wait_s if wait_s is not None else _asked_wait(raw)
     )
-
-
-_SEARCHED = 2_000
 
 
 def _meant(status: int, names: Sequence[str], words: str) -> int:
