@@ -505,6 +505,20 @@ def parsed(body: bytes) -> Any:
         return json.loads(whole_text(json.dumps(json.loads(body), ensure_ascii=False)))
 
 
+def said_by(reply: HttpReply, where: str) -> Any:
+    """What a reply says as JSON; None if it is a failure that is not JSON.
+
+    Raises:
+        CallError: if a reply of status 200 is not JSON.
+    """
+    try:
+        return parsed(reply.body)
+    except (ValueError, RecursionError) as fault:
+        if reply.status == 200:
+            raise bad_reply(where, type(fault).__name__, body=reply.body) from None
+        return None
+
+
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON number")
 
