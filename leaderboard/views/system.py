@@ -191,7 +191,7 @@ def _facts(board: Board, split: SplitKey, result: ScoreCell, scale: Scale, known
         ("Main model", model_said(result.facts)),
         ("Cutoff", cutoff if result.knowledge_cutoff not in ("none", "") and is_model(entry) else None),
         ("Cost", _cost(known)),
-        ("In its makers' words", named(result.about, 2000) if result.about else None),
+        ("About it", named(result.about, 2000) if result.about else None),
     ]
     return join([heading("About this entry"), facts(rows)])
 
