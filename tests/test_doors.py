@@ -20,7 +20,7 @@ from hellofresh.evidence.retrieval.corpora import CorpusContent, RetrievalCorpus
 from hellofresh.evidence.retrieval.sources import open_source
 from hellofresh.judging.submitted import RaterSheet
 from hellofresh.results.score_files import ColumnNames, read_scores
-from hellofresh.runs.counts import Fate, counted
+from hellofresh.runs.counts import AnswerFate, counted
 from hellofresh.submissions.check import Due, as_error, check_predictions
 from hellofresh.tasks import TASKS, register_task, statement_task
 from tests.doors import Door, Passed
@@ -243,7 +243,7 @@ def test_a_submission_is_taken_whole_or_refused_by_name(tmp_path: Path) -> None:
 
 
 def test_a_run_whose_outputs_are_not_those_asked_for_is_refused() -> None:
-    assert counted(3, [Fate.READ, Fate.CUT], failed=1)["asked"] == 3
+    assert counted(3, [AnswerFate.READ, AnswerFate.CUT], failed=1)["asked"] == 3
     for asked, failed in ((4, 1), (3, 2), (2, 1)):
         with fails_with("ledger"):
-            counted(asked, [Fate.READ, Fate.CUT], failed)
+            counted(asked, [AnswerFate.READ, AnswerFate.CUT], failed)

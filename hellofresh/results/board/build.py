@@ -22,6 +22,7 @@ import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
 import polars as pl
@@ -83,6 +84,35 @@ _PART = 100_000
 """Answers that are sorted at once."""
 _COPIED = ("parquet", "points.parquet", "svg", "narrow.svg")
 """Endings of the files of an analysis that the board shows."""
+_OF_SPLIT: Mapping[str, Callable[[BoardSplit], Iterable[object]]] = {
+    "quarters": data.dates,
+    "distributions": data.distributions,
+    "dates": data.period_dates,
+    "labels": data.labels,
+    "licenses": data.licenses,
+    "releases": data.releases,
+    "files": lambda split: split.place.manifest.files,
+    "sources": lambda split: split.place.manifest.collection.sources,
+    "prospective": data.prospects,
+    "datasets": lambda split: filter(None, [split.place.manifest.dataset]),
+    "systems": systems.facts,
+    "participants": systems.participants,
+    "shares": systems.shares,
+    "agreement": systems.agreements,
+    "receipts": systems.receipts,
+    "mistakes": systems.mistakes,
+    "confusion": systems.confusion,
+    "conduct": systems.conduct,
+    "samples": data.samples,
+    "prompts": asked.prompts,
+    "questions": asked.questions,
+    "ratings": ratings.rated,
+    "people": ratings.people,
+    "judges": ratings.judges,
+    "responses": ratings.responses,
+    "documents": data.documents,
+}
+"""The tables that are made from single splits, with the functions that make their rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +141,7 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
         DataError: if no quarter has been scored.
     """
     splits, moment = places(workspace), now()
-    for place in splits:
-        main = place.split == MAIN
-        again = f"hellofresh score --edition {place.edition}{'' if main else f' --split {place.split}'}"
-        Stage.hold(workspace, f"score{'' if main else f'-{place.split}'}/{place.edition}", again)
+    _hold_scores(workspace, splits)
     every = scan_scores(workspace, splits)
     scored, notes = _of_known_metrics(every)
     quarters = sorted(scored.select(pl.col("edition").unique()).collect(engine="streaming")["edition"])
@@ -126,7 +153,6 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
             code="nothing-scored",
         )
     analyses = analyses_to_show(workspace, splits, quarters, private=private)
-    opened = [place for place in splits if place.has_opened(workspace, moment)]
     addresses = Settings.load().site
     inputs = [
         *([path.relative_to(workspace.root).as_posix(), sha256_file(path)] for _, path in score_files(workspace)),
@@ -136,7 +162,7 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
         addresses.model_dump(mode="json"),
         {"files": _hashes(workspace, splits), "opened": [place.has_opened(workspace, moment) for place in splits]},
     ]
-    folder = workspace.private_board if private else workspace.board
+    folder, mode = _place(workspace, private=private)
     made_by = (
         makers(__name__)
         | plugin_makers("hellofresh.tables", added_tables())
@@ -147,18 +173,9 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
     if changes == []:
         there = read_board_manifest(folder)
         return BoardBuilt(folder, there.rows, there.quarters, skipped=True, notes=notes, ledgers=there.ledgers)
-    mode = 0o600 if private else 0o644
-    shown_scores = scored if private else scored.filter("public")
-    with tempfile.TemporaryDirectory(prefix=temporary_prefix("board"), dir=workspace.root) as parts:
-        opened_splits = (open_split(workspace, place, scored, moment, private=private) for place in splits)
-        tables, answers = board_tables(opened_splits, Path(parts))
-        tables["scores"].written.append(shown_scores.select(all_tables()["scores"].schema.names()))
-        for keys, ids, gone in due_ids(workspace, splits, moment):
-            tables["due_ids"].add(keys, (DueId(key, taken_down=gone) for key in ids))
-        files = [_written(made, folder, mode) for made in tables.values()]
-    ledgers = _ledgers((every, scored, shown_scores), answers, files)
-    _remove_unknown(folder)
+    files, ledgers = _put_tables(workspace, splits, every, scored, moment, private=private)
     shown = _put_analyses(analyses, folder, mode)
+    opened = [place for place in splits if place.has_opened(workspace, moment)]
     released = copy_released(opened, folder / RELEASED, mode)
     manifest = BoardManifest(
         format=FORMAT,
@@ -177,33 +194,61 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
     )
 
 
-def _written(made: _Parts, folder: Path, mode: int) -> BoardFile:
-    """Write a table; gives its place in the manifest."""
-    path, table = folder / f"{made.name}.parquet", made.whole()
-    sink_parquet(path, table, mode=mode)
-    return describe_file(folder, path, _height(table))
-
-
 def _height(table: pl.LazyFrame) -> int:
     return int(table.select(pl.len()).collect(engine="streaming").item())
 
 
-def _ledgers(
-    scores: Sequence[pl.LazyFrame], answers: Counter[str], files: Sequence[BoardFile]
-) -> tuple[Intake, Intake]:
-    """What became of scores (all, those of known metrics, those that may be shown) and of answers."""
-    rows = {entry.path: entry.rows or 0 for entry in files}
-    came_in, known, shown = map(_height, scores)
-    left_out = {"unknown-metric": came_in - known, "not-revealed": known - shown}
-    of_answers = Intake("answers", answers.pop("came in", 0), rows["answers.parquet"], answers)
-    return Intake("scores", came_in, rows["scores.parquet"], left_out), of_answers
+def _place(workspace: Workspace, *, private: bool) -> tuple[Path, int]:
+    """The board's folder, and the mode of its files: figures that are not public are their owner's alone."""
+    return (workspace.private_board, 0o600) if private else (workspace.board, 0o644)
 
 
-def _remove_unknown(folder: Path) -> None:
-    """Remove tables of packages that are no longer installed."""
+def _hold_scores(workspace: Workspace, splits: Sequence[Place]) -> None:
+    """Refuse scores that are not as `hellofresh score` wrote them."""
+    for place in splits:
+        main = place.split == MAIN
+        again = f"hellofresh score --edition {place.edition}{'' if main else f' --split {place.split}'}"
+        Stage.hold(workspace, f"score{'' if main else f'-{place.split}'}/{place.edition}", again)
+
+
+def _put_tables(
+    workspace: Workspace,
+    splits: Sequence[Place],
+    every: pl.LazyFrame,
+    scored: pl.LazyFrame,
+    moment: datetime,
+    *,
+    private: bool,
+) -> tuple[list[BoardFile], tuple[Intake, Intake]]:
+    """Write the tables of opened splits, and delete those of packages that are no longer installed.
+
+    Args:
+        every, scored: all scores, and those of known metrics.
+
+    Returns:
+        The files, and what became of the rows of scores and of judgements.
+    """
+    folder, mode = _place(workspace, private=private)
+    files, rows = [], {}
+    with tempfile.TemporaryDirectory(prefix=temporary_prefix("board"), dir=workspace.root) as parts:
+        opened_splits = (open_split(workspace, place, scored, moment, private=private) for place in splits)
+        tables, answers = board_tables(opened_splits, Path(parts))
+        shown = scored if private else scored.filter("public")
+        tables["scores"].written.append(shown.select(all_tables()["scores"].schema.names()))
+        for keys, ids, gone in due_ids(workspace, splits, moment):
+            tables["due_ids"].add(keys, (DueId(key, taken_down=gone) for key in ids))
+        for name, made in tables.items():
+            table = made.whole()
+            sink_parquet(folder / f"{name}.parquet", table, mode=mode)
+            rows[name] = _height(table)
+            files.append(describe_file(folder, folder / f"{name}.parquet", rows[name]))
     for path in folder.glob("*.parquet"):
         if path.stem not in all_tables():
             remove_file(path)
+    came_in, known = _height(every), _height(scored)
+    left_out = {"unknown-metric": came_in - known, "not-revealed": known - _height(shown)}
+    of_answers = Intake("answers", answers.pop("came in", 0), rows["answers"], answers)
+    return files, (Intake("scores", came_in, rows["scores"], left_out), of_answers)
 
 
 def _of_known_metrics(scores: pl.LazyFrame) -> tuple[pl.LazyFrame, list[str]]:
@@ -333,37 +378,6 @@ def _rows(split: BoardSplit) -> Iterator[tuple[str, Iterable[object]]]:
         yield "standings", standings.ranked
         yield "pairs", standings.pairs
         yield "ceilings", ceilings(split.panel)
-
-
-_OF_SPLIT: Mapping[str, Callable[[BoardSplit], Iterable[object]]] = {
-    "quarters": data.dates,
-    "distributions": data.distributions,
-    "dates": data.period_dates,
-    "labels": data.labels,
-    "licenses": data.licenses,
-    "releases": data.releases,
-    "files": lambda split: split.place.manifest.files,
-    "sources": lambda split: split.place.manifest.collection.sources,
-    "prospective": data.prospects,
-    "datasets": lambda split: filter(None, [split.place.manifest.dataset]),
-    "systems": systems.facts,
-    "participants": systems.participants,
-    "shares": systems.shares,
-    "agreement": systems.agreements,
-    "receipts": systems.receipts,
-    "mistakes": systems.mistakes,
-    "confusion": systems.confusion,
-    "conduct": systems.conduct,
-    "samples": data.samples,
-    "prompts": asked.prompts,
-    "questions": asked.questions,
-    "ratings": ratings.rated,
-    "people": ratings.people,
-    "judges": ratings.judges,
-    "responses": ratings.responses,
-    "documents": data.documents,
-}
-"""The tables that are made from single splits, with the functions that make their rows."""
 
 
 @dataclass(frozen=True, slots=True)
