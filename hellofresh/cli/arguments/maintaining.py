@@ -186,9 +186,7 @@ COMMANDS = (
         "release verify",
         "Check released files: hashes, history, commitments, labels, scores; and recompute figures of the board.",
         "release_verify:verify",
-        option(
-            "where PATH|URL", "a release's folder, one above it, or its address (default: data/releases)", nargs="?"
-        ),
+        option("where PATH", "a release's folder, or one above it (default: data/releases)", nargs="?"),
         option(
             "--figure F",
             "recompute a figure: EDITION/TASK/SYSTEM/REGIME/PROMPT/PERIOD/METRIC, or system=NAME,metric=f1,period=all",
@@ -253,6 +251,7 @@ COMMANDS = (
         "quarter:restore",
         option("--from TARGET", "a folder that 'release publish' wrote, or hub:OWNER/NAME", dest="source"),
         option("--new-key", "make a new escrow key"),
+        option("--witness RELEASE=SHA256", "keep on record a manifest's hash that somebody else noted"),
         submissions="own",
     ),
 )
