@@ -18,7 +18,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from email.utils import parsedate_to_datetime
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import pairwise, product
 from typing import TYPE_CHECKING, Literal
@@ -238,7 +238,10 @@ def _named(line: str, months: Mapping[str, tuple[int, ...]]) -> Iterator[_Day]:
     """As `_days`, for days whose month has a name: a day of the month and a year stand at most three words from it."""
     tokens = [(found.start(), found.end(), found[0].lower()) for found in _TOKEN.finditer(line)] if line else []
     has_number = any(len(word) > 1 and word.isdecimal() for *_, word in tokens)
-    for at, (start, end, word) in enumerate(tokens if has_number else ()):
+    numbers = [at for at, (*_, word) in enumerate(tokens) if word.isdecimal()]
+    close = sorted({near for at in numbers for near in range(max(0, at - 4), min(len(tokens), at + 5))})
+    for at in close if has_number else ():
+        start, end, word = tokens[at]
         pair = f"{word} {tokens[at + 1][2].lstrip('0')}" if at + 1 < len(tokens) else ""
         if not (known := months.get(pair) or months.get(word) or _declined(word, months)):
             continue
@@ -336,6 +339,7 @@ def _cldr_months() -> Mapping[str, tuple[int, ...]]:
     return {word: numbers for word, numbers in known.items() if len(numbers) < 3 and len(word) > 1}
 
 
+@lru_cache(maxsize=10_000)
 def _folded(word: str) -> str:
     """A word without accents, nukta, hamza and vowel signs, which writers leave out or put otherwise."""
     apart = unicodedata.normalize("NFKD", word).translate(_ALIKE)
