@@ -41,7 +41,7 @@ class Front:
     Attributes:
         leaders: the first system, and those that do not differ significantly from it.
         others: the further ranked systems.
-        real: whether the first is significantly ahead of the second; None with a single system.
+        real: whether the first is significantly ahead of the second; None if there is no second, or untested.
     """
 
     leaders: Sequence[Line]
@@ -52,7 +52,7 @@ class Front:
     def title(self) -> Html | str:
         """Who leads, in a few words."""
         names = [named(line.result.entry.name, 40) for line in self.leaders]
-        if self.real is None:
+        if self.real is None and not self.others:
             return join([names[0], " is the only system so far"])
         if len(names) == 1:
             return join([names[0], " leads"])
@@ -62,7 +62,7 @@ class Front:
 
     @property
     def seal(self) -> Html | None:
-        """Whether the lead is real, in words and a sign; None with a single system."""
+        """Whether the lead is real, in words and a sign; None if that is unknown."""
         if self.real is None:
             return None
         sign, said, kind = ("\N{BLACK CIRCLE}", "lead is real", "sure") if self.real else (
@@ -101,7 +101,8 @@ def front_of(lines: Sequence[Line], split: SplitKey, scale: Scale) -> Front | No
     first, *rest = ranked
     level = [line for line in rest if first.standing and line.standing and _tied(first.standing, line.standing)]
     others = [line for line in rest if line not in level]
-    return Front([first, *level], others, None if not rest else rest[0] in others)
+    tested = bool(rest) and first.standing is not None and rest[0].standing is not None
+    return Front([first, *level], others, rest[0] in others if tested else None)
 
 
 def _tied(one: Standing, two: Standing) -> bool:

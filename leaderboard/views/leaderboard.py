@@ -36,7 +36,7 @@ from leaderboard.components.quarters import (
     prospective_hint,
     too_few,
 )
-from leaderboard.components.ranking import RankingPicture, front_of
+from leaderboard.components.ranking import RankingPicture, field, front_of
 from leaderboard.components.scale import Scale, figure, metric_titles, scale_of
 from leaderboard.components.standings import (
     FEWEST_COSTS,
@@ -171,6 +171,23 @@ def _show_table(visit: Visit, split: SplitKey, lines: list[Line], prompt: str) -
     plain = [plain_row(line, split) for line in shown]
     visit.offer([*plain, *_plain_ceiling(board, split, plain[0])], "leaderboard")
     visit.show(people_beside(board, split, scale, visit.links))
+
+
+def show_front(visit: Visit, about: str, *first: Html | None) -> list[Line]:
+    """Show the head of a page beside the ranking: question, who leads, and all systems on one scale; returns its lines.
+
+    Args:
+        visit: of the page.
+        about: what the page adds.
+        first: what comes before the scores.
+    """
+    board, split = visit.board, visit.chosen
+    lines, scale = all_lines(board, split), whole_scale(board, split)
+    visit.header(question_of(split.task), about)
+    visit.show(*first, podium(lines, board, split, scale, visit.links))
+    visit.choose()
+    visit.show(field(lines, board, split, scale))
+    return lines
 
 
 def podium(lines: Sequence[Line], board: Board, split: SplitKey, scale: Scale, links: Links) -> Html | None:
