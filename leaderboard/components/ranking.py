@@ -189,7 +189,7 @@ def _lane(line: Line, split: SplitKey, drawn: Scale, colours: Mapping[str, int],
     name = None
     if is_named:
         regime = el("small", f" {about}") if (about := regime_beside(entry)) else None
-        side = f"right:{100 * (1 - low):.2f}%" if low > 0.4 else f"left:{100 * high:.2f}%"
+        side = f"right:{100 * (1 - low):.2f}%" if low > 1 - high else f"left:{100 * high:.2f}%"
         name = el("span", named(entry.name, 28), regime, style=side)
     style = f"--low:{100 * low:.2f}%;--width:{100 * (high - low):.2f}%;--at:{100 * at:.2f}%"
     return el("div", el("i"), name, class_=kind, style=style, title=f"{visible(entry.name, 60)}: {_said(line)}")
@@ -197,7 +197,7 @@ def _lane(line: Line, split: SplitKey, drawn: Scale, colours: Mapping[str, int],
 
 def regime_beside(entry: BoardEntry) -> str:
     """The regime, unless the name says it already."""
-    return "" if entry.regime == "none" or entry.regime in entry.name else visible(entry.regime, 20)
+    return "" if entry.regime in ("none", "not stated") or entry.regime in entry.name else visible(entry.regime, 20)
 
 
 def _said(line: Line) -> str:

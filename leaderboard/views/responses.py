@@ -23,7 +23,7 @@ from leaderboard.components.markup import (
     notice,
     visible,
 )
-from leaderboard.components.tables import Cell, Column, cell, grouped_table, scrolled, span, table
+from leaderboard.components.tables import Cell, Column, cell, definitions, grouped_table, scrolled, span, table
 from leaderboard.data.board import SplitKey
 from leaderboard.views.leaderboard import show_front
 from leaderboard.views.visit import Page, Visit, where
@@ -146,14 +146,14 @@ def _side(item: RatedResponse) -> Iterator[Html]:
     # Line by line, sanitised.
     text = [part for line in item.text.splitlines() for part in (el("br"), visible(line, 20_000))][1:]
     cited = [el("li", link(source, visible(source, 200))) for source in item.sources[:_MOST_LINKS]]
-    people = DASH if item.people is None else f"{item.people:.1f} overall ({item.raters} of them)"
-    others = DASH if item.judged is None else f"{item.judged:.1f} overall"
+    people = None if item.people is None else f"{item.people:.1f} overall ({item.raters} of them)"
+    others = None if item.judged is None else f"{item.judged:.1f} overall"
     yield el(
         "section",
         el("h3", named(item.system)),
         el("p", *(text or ["text withheld"]), class_="hf-response", dir_="auto"),
         el("ul", *cited) if cited else el("p", "It cites nothing."),
-        el("dl", el("dt", "People"), el("dd", people), el("dt", "Other judges"), el("dd", others)),
+        definitions([("People", people), ("Other judges", others)]),
     )
 
 
