@@ -45,6 +45,7 @@ EARLY_CLOCK = "ratings from before 2021"
 UNKNOWN_NOTE = "ratings of unknown notes"
 DUPLICATE = "second ratings of a note by one rater"
 NO_RATER = "ratings without a rater"
+_PART_SCHEMA = {"note": pl.Int64, "rater": pl.UInt64, "second": pl.Int64, "level": pl.Int8, "sampled": pl.Boolean}
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,9 +216,6 @@ def _read_shard(reading: _Reading) -> str:
     )
     write_json(reading.receipt, asdict(part), mode=0o600)
     return reading.path.name
-
-
-_PART_SCHEMA = {"note": pl.Int64, "rater": pl.UInt64, "second": pl.Int64, "level": pl.Int8, "sampled": pl.Boolean}
 
 
 def _coded(frame: pl.DataFrame, key: bytes, dropped: Counter[str], values: set[str]) -> pl.DataFrame:

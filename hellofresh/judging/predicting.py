@@ -48,8 +48,6 @@ _LEAST_EACH = 20
 _CHECKS = 2
 LEVELS = {"surely": 95, "probably": 80, "rather": 60}
 """Words on the buttons of a question with two classes, and the certainty in percent that each stands for."""
-NOT_AND_YES = (" not", "")
-"""What follows the word on a button of either class."""
 _LABEL, _CERTAINTY, _KNOWN = "class", "certainty", "known"
 
 
@@ -185,9 +183,9 @@ def _shown(task: Task, sample: Sample) -> StudySample:
 def _check(task: Task, number: int) -> StudySample:
     label, certainty = number % len(task.classes), 23 * number
     asked = f"Choose “{task.classes[label]}” and give {certainty} as your certainty"
-    if len(task.classes) == len(NOT_AND_YES):
+    if len(task.classes) == 2:
         word, certainty = [*LEVELS.items()][number % len(LEVELS)]
-        asked = f"Press “{word}{NOT_AND_YES[label]}”"
+        asked = f"Press “{word} {task.classes[label]}”"
     said = f"This one checks that you read. {asked}, and do not say that you knew it."
     facts = {_LABEL: str(label), _CERTAINTY: str(certainty)}
     return StudySample(f"check-{number}", parts=(("please read", said),), facts=facts)

@@ -48,6 +48,9 @@ CREATE TABLE IF NOT EXISTS traces (
     sample TEXT NOT NULL, repetition INTEGER NOT NULL, trace TEXT NOT NULL, PRIMARY KEY (sample, repetition)
 ) STRICT, WITHOUT ROWID;
 """
+_DAMAGE = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_NOTADB)
+_ALL_AGAIN = "Move the file away to request everything again."
+_ROW_AGAIN = "Add --drop-damaged to request such rows again, or move the file away to request everything again."
 
 
 @dataclass(frozen=True, slots=True)
@@ -463,11 +466,6 @@ def snapshot(folder: Path) -> Iterator[Journal]:
                     ) from error
         with Journal(copy) as journal:
             yield journal
-
-
-_DAMAGE = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_NOTADB)
-_ALL_AGAIN = "Move the file away to request everything again."
-_ROW_AGAIN = "Add --drop-damaged to request such rows again, or move the file away to request everything again."
 
 
 def _answer_text(answer: Answer) -> str:

@@ -43,6 +43,8 @@ from hellofresh.submissions.names import FOLDER_NAME, vendor_in
 from hellofresh.tasks import TASKS, Task, get_task
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Split
 
+_INTENDED = "If this is intended, change nothing."
+
 
 @dataclass(frozen=True, slots=True)
 class Due:
@@ -344,7 +346,6 @@ def _each(code: str, path: Path, places: Mapping[str, Sequence[int]], what: str)
         yield Fault(code, where, f"{sample_id!r} {what}", "Take it out." if len(numbers) == 1 else "Keep one line.")
 
 
-_INTENDED = "If this is intended, change nothing."
 _SHORT, _LONG = 8, 400
 """Words; the responses of the released study have 10 to 250."""
 

@@ -28,6 +28,21 @@ from hellofresh.tasks import MOST_CLASSES, TASKS
 from hellofresh.tasks.outputs import Choice, Output, Ranking, Response, Status
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Split
 
+_REMEDIES = {
+    "ragged-row": "Quote cells that hold a comma; give every row all columns.",
+    "bad-csv": "Quote a cell as a whole and double the quotes within it; no line breaks within a cell.",
+    "formula": "A spreadsheet would run it as a formula. Reword it, or submit JSON lines.",
+    "bad-cell": "Write plain numbers: no surrounding spaces, no thousands separators, no NA.",
+    "bad-json": "Give each sample a line of JSON with keys and texts in double quotes.",
+    "not-utf8": "Save the file as UTF-8.",
+    "too-deep": "Give plain fields; only sources is a list.",
+    "not-finite": "Give a finite number, or leave the field out.",
+    "huge-number": "Give a number of usual length, or leave the field out.",
+    "repeated-key": "Give each key once.",
+    "lone-surrogate": "Write the character itself, in UTF-8.",
+    "long-line": "Give each sample a line of its own, and shorten long texts.",
+}
+
 
 class SplitFiles(NamedTuple):
     """Names of the files of a split: predictions as JSON lines or as a table, and the receipt."""
@@ -442,20 +457,6 @@ def _numbered(row: Mapping[str, object]) -> Mapping[str, object]:
     return {**row, "label": classes.index(row["label"])} if row["label"] in classes else row
 
 
-_REMEDIES = {
-    "ragged-row": "Quote cells that hold a comma; give every row all columns.",
-    "bad-csv": "Quote a cell as a whole and double the quotes within it; no line breaks within a cell.",
-    "formula": "A spreadsheet would run it as a formula. Reword it, or submit JSON lines.",
-    "bad-cell": "Write plain numbers: no surrounding spaces, no thousands separators, no NA.",
-    "bad-json": "Give each sample a line of JSON with keys and texts in double quotes.",
-    "not-utf8": "Save the file as UTF-8.",
-    "too-deep": "Give plain fields; only sources is a list.",
-    "not-finite": "Give a finite number, or leave the field out.",
-    "huge-number": "Give a number of usual length, or leave the field out.",
-    "repeated-key": "Give each key once.",
-    "lone-surrogate": "Write the character itself, in UTF-8.",
-    "long-line": "Give each sample a line of its own, and shorten long texts.",
-}
 _LINE_FIXES = {
     "id": "Copy the sample's id as it is, in quotes.",
     "label": "Give the number of a class (with two classes 0 or 1, without quotes), its name, or null for no answer.",

@@ -18,7 +18,7 @@ from hellofresh.core.net.local_site import LocalSite, one_file_page
 from hellofresh.core.strict import Strict
 from hellofresh.core.texts import without_hidden
 from hellofresh.judging.people import OpenStudy, RaterPlan, open_study
-from hellofresh.judging.predicting import LEVELS, NOT_AND_YES
+from hellofresh.judging.predicting import LEVELS
 from hellofresh.judging.rubric import Criterion, Rubric, WorkedExample
 from hellofresh.judging.submitted import MOST_COMMENT, SubmittedRating, check_line
 from hellofresh.tasks.samples import to_json
@@ -61,7 +61,6 @@ def rater_page(study: OpenStudy, plan: RaterPlan, token: str) -> str:
         },
         "most_comment": MOST_COMMENT,
         "levels": [*LEVELS.items()] if study.assignments.predicts else [],
-        "endings": NOT_AND_YES,
         "until": study.assignments.until,
     }
     # Within a script, `<` could end it.

@@ -7,7 +7,7 @@
   const KEYS = "1234567890-=";
   const SECONDS_EACH = study.predicts ? 20 : 120; // what one takes people, roughly
   // Two classes are asked as one question, from the surest "not" to the surest yes.
-  const scaled = study.predicts && study.criteria[0].options.length === study.endings.length;
+  const scaled = study.predicts && study.criteria[0].options.length === 2;
   // What the page calls itself, what is asked about, and what a person gives.
   const words = study.predicts
     ? { page: "Predict", items: "samples", done: "are predicted", own: "my predictions", yours: "Your predictions", one: "Your prediction" }
@@ -353,12 +353,11 @@
       const inputs = levels.map(([label, word, certainty], k) => {
         const input = el("input", { type: "radio", name: "q-scale", onchange: () => this.keep(),
           checked: before.class === label && before.certainty === certainty });
-        const said = el("span", {}, word + study.endings[label]);
+        const said = el("span", {}, `${word} ${criterion.options[label]}`);
         return { value: { class: label, certainty }, key: KEYS[k], input, label: el("label", {}, input, el("kbd", { ariaHidden: "true" }, KEYS[k]), said) };
       });
-      const ends = el("p", { className: "ends small" }, ...criterion.options.map((name) => el("span", {}, name)));
       const element = el("fieldset", { tabIndex: -1, className: "scale" },
-        el("legend", {}, criterion.title), el("div", {}, ...inputs.map((item) => item.label)), ends);
+        el("legend", {}, criterion.title), el("div", {}, ...inputs.map((item) => item.label)));
       return { criterion, link: "", inputs, element, asked: true, chosen: () => chosenOf(inputs) };
     }
 

@@ -22,6 +22,7 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
 import polars as pl
@@ -47,6 +48,7 @@ from hellofresh.results.board import asked, data, ratings, systems
 from hellofresh.results.board.manifest import (
     FORMAT,
     RELEASED,
+    BoardFile,
     BoardManifest,
     describe_file,
     read_board_manifest,
@@ -81,6 +83,35 @@ _PART = 100_000
 """Answers that are sorted at once."""
 _COPIED = ("parquet", "points.parquet", "svg", "narrow.svg")
 """Endings of the files of an analysis that the board shows."""
+_OF_SPLIT: Mapping[str, Callable[[BoardSplit], Iterable[object]]] = {
+    "quarters": data.dates,
+    "distributions": data.distributions,
+    "dates": data.period_dates,
+    "labels": data.labels,
+    "licenses": data.licenses,
+    "releases": data.releases,
+    "files": lambda split: split.place.manifest.files,
+    "sources": lambda split: split.place.manifest.collection.sources,
+    "prospective": data.prospects,
+    "datasets": lambda split: filter(None, [split.place.manifest.dataset]),
+    "systems": systems.facts,
+    "participants": systems.participants,
+    "shares": systems.shares,
+    "agreement": systems.agreements,
+    "receipts": systems.receipts,
+    "mistakes": systems.mistakes,
+    "confusion": systems.confusion,
+    "conduct": systems.conduct,
+    "samples": data.samples,
+    "prompts": asked.prompts,
+    "questions": asked.questions,
+    "ratings": ratings.rated,
+    "people": ratings.people,
+    "judges": ratings.judges,
+    "responses": ratings.responses,
+    "documents": data.documents,
+}
+"""The tables that are made from single splits, with the functions that make their rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +139,7 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
         DataError: if no quarter has been scored.
     """
     splits, moment = places(workspace), now()
-    for place in splits:
-        main = place.split == MAIN
-        again = f"hellofresh score --edition {place.edition}{'' if main else f' --split {place.split}'}"
-        Stage.hold(workspace, f"score{'' if main else f'-{place.split}'}/{place.edition}", again)
+    _hold_scores(workspace, splits)
     scored, notes = _of_known_metrics(scan_scores(workspace, splits))
     quarters = sorted(scored.select(pl.col("edition").unique()).collect(engine="streaming")["edition"])
     if not quarters:
@@ -122,7 +150,6 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
             code="nothing-scored",
         )
     analyses = analyses_to_show(workspace, splits, quarters, private=private)
-    opened = [place for place in splits if place.has_opened(workspace, moment)]
     addresses = Settings.load().site
     inputs = [
         *([path.relative_to(workspace.root).as_posix(), sha256_file(path)] for _, path in score_files(workspace)),
@@ -132,7 +159,7 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
         addresses.model_dump(mode="json"),
         {"files": _hashes(workspace, splits), "opened": [place.has_opened(workspace, moment) for place in splits]},
     ]
-    folder = workspace.private_board if private else workspace.board
+    folder, mode = _place(workspace, private=private)
     made_by = (
         makers(__name__)
         | plugin_makers("hellofresh.tables", added_tables())
@@ -143,24 +170,9 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
     if changes == []:
         there = read_board_manifest(folder)
         return BoardBuilt(folder, there.rows, there.quarters, skipped=True, notes=notes)
-    mode = 0o600 if private else 0o644
-    files = []
-    with tempfile.TemporaryDirectory(prefix=temporary_prefix("board"), dir=workspace.root) as parts:
-        opened_splits = (open_split(workspace, place, scored, moment, private=private) for place in splits)
-        tables = board_tables(opened_splits, Path(parts))
-        shown_scores = scored if private else scored.filter("public")
-        tables["scores"].written.append(shown_scores.select(all_tables()["scores"].schema.names()))
-        for keys, ids, gone in due_ids(workspace, splits, moment):
-            tables["due_ids"].add(keys, (DueId(key, taken_down=gone) for key in ids))
-        for name, made in tables.items():
-            table = made.whole()
-            sink_parquet(folder / f"{name}.parquet", table, mode=mode)
-            rows = table.select(pl.len()).collect().item()
-            files.append(describe_file(folder, folder / f"{name}.parquet", rows))
-    for path in folder.glob("*.parquet"):  # of packages that are no longer installed
-        if path.stem not in all_tables():
-            remove_file(path)
+    files = _put_tables(workspace, splits, scored, moment, private=private)
     shown = _put_analyses(analyses, folder, mode)
+    opened = [place for place in splits if place.has_opened(workspace, moment)]
     released = copy_released(opened, folder / RELEASED, mode)
     manifest = BoardManifest(
         format=FORMAT,
@@ -174,6 +186,48 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
     )
     stage.record([*(folder / entry.path for entry in files), *shown, *released, manifest.write(folder, mode)])
     return BoardBuilt(folder, manifest.rows, quarters, skipped=False, why="; ".join(changes or ()), notes=notes)
+
+
+def _place(workspace: Workspace, *, private: bool) -> tuple[Path, int]:
+    """The board's folder, and the mode of its files: figures that are not public are their owner's alone."""
+    return (workspace.private_board, 0o600) if private else (workspace.board, 0o644)
+
+
+def _hold_scores(workspace: Workspace, splits: Sequence[Place]) -> None:
+    """Refuse scores that are not as `hellofresh score` wrote them."""
+    for place in splits:
+        main = place.split == MAIN
+        again = f"hellofresh score --edition {place.edition}{'' if main else f' --split {place.split}'}"
+        Stage.hold(workspace, f"score{'' if main else f'-{place.split}'}/{place.edition}", again)
+
+
+def _put_tables(
+    workspace: Workspace,
+    splits: Sequence[Place],
+    scored: pl.LazyFrame,
+    moment: datetime,
+    *,
+    private: bool,
+) -> list[BoardFile]:
+    """Write the tables of opened splits, and delete those of packages that are no longer installed."""
+    folder, mode = _place(workspace, private=private)
+    files = []
+    with tempfile.TemporaryDirectory(prefix=temporary_prefix("board"), dir=workspace.root) as parts:
+        opened_splits = (open_split(workspace, place, scored, moment, private=private) for place in splits)
+        tables = board_tables(opened_splits, Path(parts))
+        shown_scores = scored if private else scored.filter("public")
+        tables["scores"].written.append(shown_scores.select(all_tables()["scores"].schema.names()))
+        for keys, ids, gone in due_ids(workspace, splits, moment):
+            tables["due_ids"].add(keys, (DueId(key, taken_down=gone) for key in ids))
+        for name, made in tables.items():
+            table = made.whole()
+            sink_parquet(folder / f"{name}.parquet", table, mode=mode)
+            rows = table.select(pl.len()).collect().item()
+            files.append(describe_file(folder, folder / f"{name}.parquet", rows))
+    for path in folder.glob("*.parquet"):
+        if path.stem not in all_tables():
+            remove_file(path)
+    return files
 
 
 def _of_known_metrics(scores: pl.LazyFrame) -> tuple[pl.LazyFrame, list[str]]:
@@ -299,37 +353,6 @@ def _rows(split: BoardSplit) -> Iterator[tuple[str, Iterable[object]]]:
         yield "standings", standings.ranked
         yield "pairs", standings.pairs
         yield "ceilings", ceilings(split.panel)
-
-
-_OF_SPLIT: Mapping[str, Callable[[BoardSplit], Iterable[object]]] = {
-    "quarters": data.dates,
-    "distributions": data.distributions,
-    "dates": data.period_dates,
-    "labels": data.labels,
-    "licenses": data.licenses,
-    "releases": data.releases,
-    "files": lambda split: split.place.manifest.files,
-    "sources": lambda split: split.place.manifest.collection.sources,
-    "prospective": data.prospects,
-    "datasets": lambda split: filter(None, [split.place.manifest.dataset]),
-    "systems": systems.facts,
-    "participants": systems.participants,
-    "shares": systems.shares,
-    "agreement": systems.agreements,
-    "receipts": systems.receipts,
-    "mistakes": systems.mistakes,
-    "confusion": systems.confusion,
-    "conduct": systems.conduct,
-    "samples": data.samples,
-    "prompts": asked.prompts,
-    "questions": asked.questions,
-    "ratings": ratings.rated,
-    "people": ratings.people,
-    "judges": ratings.judges,
-    "responses": ratings.responses,
-    "documents": data.documents,
-}
-"""The tables that are made from single splits, with the functions that make their rows."""
 
 
 @dataclass(frozen=True, slots=True)

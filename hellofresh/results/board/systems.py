@@ -22,6 +22,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from hellofresh.core.files import canonical_json
+from hellofresh.core.parquet import Estimate
 from hellofresh.core.systems import IDENTITY, Provenance
 from hellofresh.evidence.publishers import site_of
 from hellofresh.evidence.web.excluded import ExcludedSources
@@ -102,19 +103,23 @@ def calibrations(split: BoardSplit) -> Iterator[tuple[schema.CalibrationRow, lis
             for number, step in enumerate(curve)
         ]  # fmt: skip
         counted = (item.headline, item.subject, item.n, item.clusters, item.few_clusters)
-        yield schema.CalibrationRow(origin, prompt, *counted, **_limits(found)), bins
+        yield schema.CalibrationRow(origin, prompt, *counted, **_figures(found)), bins
 
 
-def _limits(found: Calibration | None) -> dict[str, Any]:
-    cells = dict.fromkeys(["ece", "ece_debiased", "ece_p_value"])
-    cells |= dict.fromkeys(f"{name}{end}" for name in _LIMITED for end in ("", "_low", "_high"))
+def _figures(found: Calibration | None) -> dict[str, Any]:
+    """The figures of a calibration by name; None if unknown."""
     if found is None:
-        return cells
-    known = {"ece": found.ece.value, "ece_debiased": found.ece.debiased, "ece_p_value": found.ece.p_value}
+        return dict.fromkeys(("ece", "ece_debiased", "ece_p_value", *_LIMITED))
+    cells: dict[str, Any] = {"ece": _known(found.ece.value), "ece_debiased": _known(found.ece.debiased)}
+    cells["ece_p_value"] = _known(found.ece.p_value)
     for name in _LIMITED:
-        made, value = getattr(found, f"{name}_interval"), float(getattr(found, name))
-        known |= {name: value} if np.isnan(value) else {name: value, f"{name}_low": made.low, f"{name}_high": made.high}
-    return cells | {name: None if np.isnan(value) else value for name, value in known.items()}
+        made, value = getattr(found, f"{name}_interval"), _known(float(getattr(found, name)))
+        cells[name] = None if value is None else Estimate(value, _known(made.low), _known(made.high))
+    return cells
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else value
 
 
 def mistakes(split: BoardSplit) -> Iterator[schema.Mistakes]:

@@ -56,6 +56,11 @@ from hellofresh.submissions.released import due_in
 from hellofresh.tasks import Task, get_task, task_makers
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Label, Split, to_json
 
+_HOW = {
+    MAIN: "Ask a model first: hellofresh evaluate --edition {edition} --model always-yes",
+    PROSPECTIVE: "Resolve it with a later collection: hellofresh release prospective --quarter {edition} --resolve",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class ScoredSplit:
@@ -129,10 +134,6 @@ def score_quarter(
 
 
 _PARTS: tuple[Part, ...] = ("", "receipts", "numbers")
-_HOW = {
-    MAIN: "Ask a model first: hellofresh evaluate --edition {edition} --model always-yes",
-    PROSPECTIVE: "Resolve it with a later collection: hellofresh release prospective --quarter {edition} --resolve",
-}
 
 
 def _folder(workspace: Workspace, edition: Edition, task: str, split: str) -> Path:
