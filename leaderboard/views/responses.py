@@ -34,7 +34,6 @@ _JUDGES = {"person": "People", "model": "Models", "classifier": "Classifiers", "
 _KINDS = {"model": "A model.", "classifier": "A classifier.", "rule": "Rules."}
 _MOST_LINKS = 20
 _SHADED = "hf-agreement hf-marks"
-_EVERY = "Every criterion with intervals and ranks"
 _TURNED = {"Toxicity": "Not toxic"}
 """Criteria whose names say the opposite of what full marks mean."""
 _UNVALIDATED = notice(
@@ -56,23 +55,14 @@ def _compose(visit: Visit) -> None:
     rows = visit.board.rows(RatedRow, split)
     for judges in dict.fromkeys(row.kind for row in rows):
         mine = [row for row in rows if row.kind == judges]
-        shown = [_matrix([row for row in mine if not row.part]), el("details", el("summary", _EVERY), *_criteria(mine))]
+        whole, parts = ([row for row in mine if bool(row.part) is part] for part in (False, True))
+        shown = [
+            _matrix(whole),
+            el("details", el("summary", "By part of the posts"), _matrix(parts)) if parts else None,
+        ]
         if not any(row.validated for row in mine):
             shown = [_UNVALIDATED, el("details", el("summary", "Show their scores"), *shown)]
         visit.show(el("h2", f"Judged by {_JUDGES.get(judges, judges).lower()}"), *shown)
-
-
-def _criteria(rows: Sequence[RatedRow]) -> Iterator[Html]:
-    """A fold for each criterion with its table, and within it one for each part of the samples."""
-    for criterion in dict.fromkeys(row.criterion for row in rows):
-        parts: dict[str, list[RatedRow]] = {}
-        for row in rows:
-            if row.criterion == criterion:
-                parts.setdefault(f"{row.part}: {visible(row.value, 60)}" if row.part else "", []).append(row)
-        title = el("summary", next(iter(parts.values()))[0].title)
-        whole = _rated_table(parts.pop("")) if "" in parts else None
-        more = (el("details", el("summary", said), _rated_table(found)) for said, found in parts.items())
-        yield el("details", title, whole, *more)
 
 
 def _extremes(visit: Visit, split: SplitKey) -> Html | None:
@@ -87,51 +77,40 @@ def _extremes(visit: Visit, split: SplitKey) -> Html | None:
     return join([heading("The best and the worst response", way, "."), el("div", *shown, class_="hf-two")])
 
 
-def _matrix(rows: Sequence[RatedRow]) -> Html | None:
+def _matrix(rows: Sequence[RatedRow]) -> Html:
     """Criteria by systems: the shares of full marks, stronger colours for better ones, shared first places marked."""
-    by_cell = {(row.criterion, row.system): row for row in rows}
-    systems, criteria = (list(dict.fromkeys(getattr(row, name) for row in rows)) for name in ("system", "criterion"))
-    lines = []
-    for criterion in criteria:
-        title = next(row.title for row in rows if row.criterion == criterion)
-        cells = [cell("name", "Criterion", _TURNED.get(title, title))]
+    by_line: dict[tuple[str, str, str], dict[str, RatedRow]] = {}
+    for one in rows:
+        by_line.setdefault((one.criterion, one.part, one.value), {})[one.system] = one
+    systems, lines = list(dict.fromkeys(row.system for row in rows)), []
+    for (_, part, value), of_system in by_line.items():
+        first = next(iter(of_system.values()))
+        title = f"{part}: {visible(value, 60)}" if part else _TURNED.get(first.title, first.title)
+        cells = [cell("name", "Criterion", (title, None if part else first.definition))]
         for system in systems:
-            row = by_cell.get((criterion, system))
+            row = of_system.get(system)
             if row is None:
                 cells.append(cell("number", "", DASH))
                 continue
             share = (row.mean - row.worst) / ((row.best - row.worst) or 1)
-            first = "=" if row.validated and row.tie_group == 1 else ""
-            title = f"{row.mean:.2f} ({row.low:.2f} to {row.high:.2f}) from {row.worst:g} to {row.best:g}"
-            cells.append(el("td", f"{first}{share:.0%}", el("small", f"{row.n:,}"),
-                            style=f"--share:{100 * min(max(share, 0), 1):.0f}%", title=title, role="cell",
+            tied = "=" if row.validated and row.tie_group == 1 else ""
+            below = f"{row.mean:.2f} of {row.best:g}, {row.low:.2f} to {row.high:.2f}; {row.n:,}"
+            cells.append(el("td", f"{tied}{share:.0%}", el("small", below),
+                            style=f"--share:{100 * min(max(share, 0), 1):.0f}%", role="cell",
                             data_label=visible(system, 30)))  # fmt: skip
         lines.append(el("tr", *cells, role="row"))
     columns: list[Column] = [("name", "Criterion"), *(("number", named(system, 30)) for system in systems)]
     shown = grouped_table("Criteria by systems", columns, [el("tbody", *lines, role="rowgroup")], _SHADED)
     said = (
-        "Shares of full marks, and below them how many responses were rated. = marks those that do not differ "
-        "significantly from the best."
+        "Shares of full marks; below them the mean with its 95% interval, and how many responses were rated. = marks "
+        "those that do not differ significantly from the best."
     )
-    return join([el("p", el("small", said)), scrolled(shown)]) if rows else None
-
-
-def _rated_table(rows: Sequence[RatedRow]) -> Html:
-    """Systems on one criterion, on one part of the samples."""
-    first = rows[0]
-    columns = [("number", "Rank"), ("name", "System"), ("number", "Mean"), ("number", "Rank interval")]
-    columns += [("number", "Tie group"), ("number", "Rated")]
-    mark = "\N{DAGGER}" if first.raters < _FEW_RATERS else ""
-    lines: list[list[Cell]] = []
-    for row in rows:
-        ranked = row.rank is not None and row.validated
-        shown = [str(row.rank), f"{row.rank_low}{DASH}{row.rank_high}", str(row.tie_group)] if ranked else [DASH] * 3
-        mean = f"{row.mean:.2f}{mark}", f"{row.low:.2f}{DASH}{row.high:.2f}"
-        lines.append([shown[0], named(row.system), mean, *shown[1:], f"{row.n:,}"])
-    raters = f"{first.raters} rater{'s' if first.raters > 1 else ''}"
-    words = f"{first.definition} From {first.worst:g} (the worst) to {first.best:g}. "
-    words += f"{mark}{' ' if mark else ''}Intervals cover other posts, but only these {raters}."
-    return join([heading(first.title, words), table(first.title, columns, lines, "hf-rated")])
+    few = (
+        f" Intervals cover other posts, but only these {raters} raters."
+        if (raters := rows[0].raters) < _FEW_RATERS
+        else ""
+    )
+    return join([el("p", el("small", said, few)), scrolled(shown)])
 
 
 def side_by_side(responses: Sequence[RatedResponse]) -> Html:
