@@ -18,6 +18,7 @@ from leaderboard.components.standings import (
     cutoff_cell,
     provenance_cell,
     regime_cell,
+    usual,
 )
 from leaderboard.components.tables import (
     Cell,
@@ -226,7 +227,7 @@ def _samples(periods: Sequence[PeriodDates], classes: int) -> Html | None:
 def _last(lines: Sequence[Line], board: Board, before: SplitKey, links: Links) -> Html:
     """The systems of the last revealed quarter on one scale, with a link to the whole ranking."""
     way = el("p", inner_link(links.to("leaderboard", before), f"The whole ranking of {before.edition}"))
-    drawn = field(lines, board, before, scale_of(board, before))
+    drawn = field(usual(lines), board, before, scale_of(board, before))
     return el("section", heading(f"Last quarter's standing: {before.edition}"), drawn, way)
 
 
