@@ -17,20 +17,17 @@ from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 from leaderboard.components.labels import by_state, day, question_of
 from leaderboard.components.markup import DASH, Html, el, heading, inner_link, join, named, notice, visible
-from leaderboard.components.parts import DataColumn, DataTable
+from leaderboard.components.parts import DataColumn, DataTable, drawn_table
 from leaderboard.components.quarters import every_quarter, fixed_rows, outcomes, too_few
-from leaderboard.components.scale import class_name, scale_of
+from leaderboard.components.scale import Scale, class_name, scale_of
 from leaderboard.components.standings import (
     Line,
-    View,
     all_lines,
     by_rank,
     group_of,
-    headline_cells,
-    headline_columns,
     ranked_data,
 )
-from leaderboard.components.tables import Cell, Column, estimated, score, scrolled, table
+from leaderboard.components.tables import Cell, Column, scrolled, table
 from leaderboard.data.board import Board, SplitKey
 from leaderboard.views.leaderboard import show_front
 from leaderboard.views.pictures import calibration
@@ -112,43 +109,27 @@ def _prospects(board: Board, task: str, *, resolved: bool) -> Html | None:
 def _show_results(visit: Visit, split: SplitKey) -> None:
     """Show the ranking with the parts of the Brier score, and the reliability of each system."""
     board, scale = visit.board, scale_of(visit.board, split)
-    lines = sorted(all_lines(board, split), key=by_rank(scale))
+    lines = all_lines(board, split)
     parts = {row.origin: row for row in board.rows(CalibrationRow, split, pl.col("headline")) if row.brier is not None}
     visit.show(heading("All forecasters"))
-    view = View(split, scale, visit.links)
-    visit.handle(lambda: _ranked(lines, view, parts), lambda: _forecasts_data(lines, view, parts))
+    values = _forecasts_data(sorted(lines, key=by_rank(scale)), scale, parts)
+    visit.handle(lambda: drawn_table(values), lambda: values)
     systems = [line.result.entry for line in lines if group_of(line.result) == "system"]
     formulas = el("details", el("summary", "What the scores mean"), el("p", _INDEX), el("p", _PARTS))
     visit.show(formulas, calibration(board, split, systems))
 
 
-def _forecasts_data(lines: Sequence[Line], view: View, parts: Mapping[str, CalibrationRow]) -> DataTable:
+def _forecasts_data(lines: Sequence[Line], scale: Scale, parts: Mapping[str, CalibrationRow]) -> DataTable:
     """The ranking as values: the usual table with the parts of the Brier score."""
-    usual = ranked_data(lines, view.scale)
+    usual = ranked_data(lines, scale)
     found = zip(*(_parts_of(parts.get(origin)) for origin in usual.keys), strict=True)
     added = [
         DataColumn(name, [None if part is None else part.value for part in of_all], "%.3f")
         for name, of_all in zip(_PART_NAMES, found, strict=True)
     ]
-    return replace(
-        usual, title="Systems by relative Brier index", columns=[*usual.columns[:4], *added, *usual.columns[4:]]
-    )
-
-
-def _ranked(lines: Sequence[Line], view: View, parts: Mapping[str, CalibrationRow]) -> Html:
-    scale = view.scale
-    columns: list[Column] = [("rank", "#"), ("name", "System"), *headline_columns(scale), ("number", "Brier index")]
-    columns += [("number", name) for name in ("Log score", *_PART_NAMES)]
-    rows: list[list[Cell]] = []
-    for line in lines:
-        entry, found = line.result.entry, parts.get(line.result.entry.origin)
-        address = view.links.to("system", view.split, system=entry.origin)
-        own = [estimated(part) for part in _parts_of(found)]
-        name = inner_link(address, named(entry.name)), named(entry.team, 60)
-        place = str(line.rank) if line.rank and group_of(line.result) == "system" else DASH
-        others = [score(line.result.metric(metric)) for metric in ("brier_index", "log_score")]
-        rows.append([place, name, *headline_cells(line.result, scale), *others, *own])
-    return scrolled(table("Systems by relative Brier index", columns, rows, "hf-standings"))
+    further = [replace(one, shown=one.shown or one.title in dict(scale.others).values()) for one in usual.columns[4:]]
+    columns = [*usual.columns[:4], *added, *further]
+    return replace(usual, title="Systems by relative Brier index", charts=(), columns=columns)
 
 
 def _parts_of(found: CalibrationRow | None) -> tuple[Estimate | None, ...]:

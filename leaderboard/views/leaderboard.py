@@ -174,7 +174,7 @@ def _show_table(visit: Visit, split: SplitKey, lines: list[Line], prompt: str) -
 
 
 def show_front(visit: Visit, about: str, *first: Html | None) -> list[Line]:
-    """Show the head of a page beside the ranking: question, who leads, and all systems on one scale; returns its lines.
+    """Show the head of a page beside the ranking, and all systems on a scale and in rows; returns the rows' lines.
 
     Args:
         visit: of the page.
@@ -186,7 +186,8 @@ def show_front(visit: Visit, about: str, *first: Html | None) -> list[Line]:
     visit.header(question_of(split.task), about)
     visit.show(*first, podium(lines, board, split, scale, visit.links))
     visit.choose()
-    visit.show(field(lines, board, split, scale))
+    rows = RankingPicture.of(lines, board, split, scale, visit.links).draw() if lines else None
+    visit.show(field(lines, board, split, scale), rows)
     return lines
 
 
