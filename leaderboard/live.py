@@ -6,6 +6,7 @@ changed, so they are kept without copies: Streamlit's data cache would copy them
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,8 +24,19 @@ from hellofresh.core.errors import HelloFreshError, UsageError
 from hellofresh.core.files import sha256_file
 from hellofresh.submissions.check import Due
 from hellofresh.tasks.samples import MAIN
+from leaderboard.check import show_check
 from leaderboard.components.labels import Links, PageKey, dated, edition_choice, task_order, task_title
-from leaderboard.components.markup import Html, el, inline_picture, inner_link, join, problem, sized, visible
+from leaderboard.components.markup import (
+    Html,
+    el,
+    inline_picture,
+    inner_link,
+    join,
+    page_header,
+    problem,
+    sized,
+    visible,
+)
 from leaderboard.components.parts import (
     ChartPart,
     Chooser,
@@ -34,6 +46,7 @@ from leaderboard.components.parts import (
     Offer,
     Part,
     RankingPart,
+    TableForm,
     TwoColumns,
     UploadForm,
 )
@@ -43,11 +56,13 @@ from leaderboard.data.board import Board, SplitKey, load_board
 from leaderboard.data.uploads import load_dues
 from leaderboard.serving import board_folder
 from leaderboard.submit import show_form
-from leaderboard.views import Page, Visit, all_pages, foot, home_of, page_keys
+from leaderboard.views import Page, Visit, all_pages, check, foot, home_of, page_keys
 from leaderboard.widgets import show_chart, show_file, show_guess, show_offer, show_ranking, show_table
 
 _STYLE = Path(__file__).with_name("style.css")
 _HERE = ("localhost", "127.0.0.1", "::1")
+_TABLE_ONLY = "HELLOFRESH_TABLE_ONLY"
+"""Environment variable of a site that is the page Check a table alone, without a board."""
 
 
 class AddressLinks(Links):
@@ -171,6 +186,10 @@ def main() -> None:
     st.html(f"<style>{_STYLE.read_text(encoding='utf-8')}\n{highlight_style()}</style>")
     try:
         _need_own_name()
+        if os.environ.get(_TABLE_ONLY):
+            st.html(str(page_header(check.PAGE.title, check.PAGE.about)))
+            show_check()
+            return
         shown = Shown.now()
         board = board_of(shown)
         if board.private and st.get_option("server.address") not in _HERE:
@@ -339,6 +358,7 @@ _SHOWN: Mapping[type, Callable[[Any], object]] = {
     Offer: show_offer,
     RankingPart: _show_ranking,
     GuessPart: show_guess,
+    TableForm: lambda _: show_check(),
 }
 
 

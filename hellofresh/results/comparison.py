@@ -8,7 +8,7 @@ the items of both.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import filterfalse
 from math import isnan
@@ -94,6 +94,12 @@ class ScoreComparison:
             line |= {"difference": f"{row['difference']:+.3f} {_limits(row['low'], row['high'])}"}
             pairs.append({**line, "p": f"{row['p_value']:.3g}", "p, all pairs": f"{row['adjusted']:.3g}"})
         return systems, pairs
+
+    def plain(self, card: Sequence[Mapping[str, str]] = ()) -> dict[str, object]:
+        """All of it as lists and mappings, with its card if there is one."""
+        facts = ("sentence", "said", "notes", "detectable", "needed", "to_lose", "halves")
+        found = {name: getattr(self, name) for name in facts} | ({"card": card} if card else {})
+        return {**found, "systems": self.table.fill_nan(None).to_dicts(), "pairs": self.pairs.fill_nan(None).to_dicts()}
 
     def __repr__(self) -> str:
         return "\n".join([self.sentence, f"({self.said})", *self.notes, str(self.table)])
