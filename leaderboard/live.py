@@ -57,7 +57,7 @@ from leaderboard.data.uploads import load_dues
 from leaderboard.serving import board_folder
 from leaderboard.submit import show_form
 from leaderboard.views import Page, Visit, all_pages, check, foot, home_of, page_keys
-from leaderboard.widgets import show_chart, show_file, show_guess, show_offer, show_ranking, show_table
+from leaderboard.widgets import show_chart, show_file, show_guess, show_offer, show_ranking, show_table, untick
 
 _STYLE = Path(__file__).with_name("style.css")
 _HERE = ("localhost", "127.0.0.1", "::1")
@@ -338,11 +338,24 @@ def _show_choice(board: Board, mine: Sequence[SplitKey], split: SplitKey) -> Non
 
 @st.fragment
 def _show_table(part: DataTable, page: Page, shown: Shown, split: SplitKey) -> None:
-    """A table and the details of its ticked rows; searches, filters and ticks rerun only this part of the page."""
+    """A table and the details of its ticked rows; searches, filters and ticks rerun only this part of the page.
+
+    A single row opens over the page, where the visitor looks; several are compared below the table.
+    """
     picked = show_table(part)
-    if page.opened is not None and part.picks:
+    if page.opened is None or not part.picks:
+        return
+
+    def details() -> None:
         for behind in composed(shown, page.path, split, {}, picked):
             _show(behind)
+
+    if len(part.picks) > 1:
+        details()
+    elif picked:
+        st.dialog(f"{page.title[:-1]} {visible(picked[0], 60)}", width="large", on_dismiss=partial(untick, part))(
+            details
+        )()
 
 
 @st.fragment

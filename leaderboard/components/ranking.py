@@ -138,7 +138,9 @@ def maker_mark(line: Line, colours: Mapping[str, int]) -> Html:
 # All systems on one scale.
 
 
-def field(lines: Sequence[Line], board: Board, split: SplitKey, scale: Scale, *, small: bool = False) -> Html | None:
+def field(
+    lines: Sequence[Line], board: Board, split: SplitKey, scale: Scale, *, small: bool = False, mine: str = ""
+) -> Html | None:
     """Every system as a dot with its interval on one scale, with what is no better than a constant answer in grey.
 
     Args:
@@ -147,18 +149,23 @@ def field(lines: Sequence[Line], board: Board, split: SplitKey, scale: Scale, *,
         split: of the scores.
         scale: with the scores of a person and of the ceiling, if known.
         small: whether it is drawn in a card, without names.
+        mine: the origin of the only entry that is named, while the others are pale; empty to name the first ones.
     """
-    shown = sorted((line for line in lines if group_of(line.result) in _ON_SCALE), key=by_rank(scale))
+    wanted = (line for line in lines if group_of(line.result) in _ON_SCALE or line.result.entry.origin == mine)
+    shown = sorted(wanted, key=by_rank(scale))
     shown.sort(key=lambda line: group_of(line.result) != "system")
     if not shown:
         return None
     drawn, colours = _opened(scale, shown), maker_colours(board)
-    lanes = [_lane(line, place, split, drawn, colours, small=small) for place, line in enumerate(shown)]
+    first = [line for line in shown if line.result.entry.origin == mine] or shown[: 0 if small else _NAMED_ON_SCALE]
+    lanes = [_lane(line, split, drawn, colours, is_named=line in first, pale=bool(mine)) for line in shown]
     best = ", ".join(
         f"{line.result.entry.name} {figure(line.result.headline.value, scale.title)} ({interval(line.result.headline)})"
-        for line in shown[:_NAMED_ON_SCALE]
+        for line in first or shown[:_NAMED_ON_SCALE]
     )
-    said = f"{len(shown)} systems on one scale of {scale.title}. The first: {visible(best, 300)}."
+    said = (
+        f"{len(shown)} systems on one scale of {scale.title}. {'Here' if mine else 'The first'}: {visible(best, 300)}."
+    )
     return el(
         "div", *_zone(drawn, small=small), *_references(drawn, small=small), *lanes, _axis(drawn),
         class_=f"hf-field{' hf-smaller' if small else ''}", style=f"--lanes:{len(lanes)}", role="img", aria_label=said,
@@ -180,12 +187,13 @@ def _opened(scale: Scale, shown: Sequence[Line]) -> Scale:
     return replace(scale, high=max(min(high, scale.high), scale.low + step))
 
 
-def _lane(line: Line, place: int, split: SplitKey, drawn: Scale, colours: Mapping[str, int], *, small: bool) -> Html:
+def _lane(line: Line, split: SplitKey, drawn: Scale, colours: Mapping[str, int], *, is_named: bool, pale: bool) -> Html:
     metric, entry = line.result.headline, line.result.entry
     low, at, high = sorted(_within(drawn.share(value)) for value in (metric.low, metric.value, metric.high))
     kind = f"hf-lane {_colour(line, colours)}{' hf-hollow' if is_hollow(entry, split) else ''}"
+    kind += " hf-pale" if pale and not is_named else ""
     name = None
-    if place < _NAMED_ON_SCALE and not small:
+    if is_named:
         regime = el("small", f" {about}") if (about := regime_beside(entry)) else None
         side = f"right:{100 * (1 - low):.2f}%" if low > 0.4 else f"left:{100 * high:.2f}%"
         name = el("span", named(entry.name, 28), regime, style=side)

@@ -511,7 +511,7 @@ def _rank_limits(standing: Standing | None) -> str:
 
 
 def heat_map(results: Mapping[BoardEntry, Sequence[ScoreCell]], periods: Sequence[str], scale: Scale) -> Html:
-    """A row for each entry and a column for each period; better values are darker.
+    """A row for each entry and a column for each period; better values have stronger colours.
 
     Args:
         results: by entry.

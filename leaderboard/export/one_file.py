@@ -71,7 +71,7 @@ def compare_page(compared: ScoreComparison, card: Sequence[Row] = ()) -> str:
 
 
 def compare_sections(compared: ScoreComparison, card: Sequence[Row] = ()) -> list[Html | None]:
-    """The verdict, ranks with brackets, what the lead hangs on, the card if given, figures of systems, all pairs."""
+    """The verdict, ranks with brackets, what the lead depends on, the card if given, figures of systems, all pairs."""
     systems, ranking = compared.shown()[0], []
     if "tie_group" in compared.table.columns:  # not beside a baseline
         picture = RankingPicture.of_comparison(compared)
@@ -79,7 +79,7 @@ def compare_sections(compared: ScoreComparison, card: Sequence[Row] = ()) -> lis
         ranking = [front.draw(visible(compared.sentence, 2000)) if front else None, picture.draw()]
     return [
         *ranking,
-        heading("What the lead hangs on"),
+        heading("What the lead depends on"),
         el("ul", *(el("li", named(note, 1000)) for note in compared.notes)),
         *_card_section(card),
         heading("Systems", "Means with 95% intervals; ranks with the best and the worst that the data allow."),

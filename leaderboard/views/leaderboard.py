@@ -297,6 +297,12 @@ def with_ceiling(board: Board, split: SplitKey, scale: Scale) -> tuple[Scale, Ht
     return replace(scale, ceiling=found.get(scale.title)), el("p", el("small", note))
 
 
+def whole_scale(board: Board, split: SplitKey) -> Scale:
+    """The scale of a split with people and ceiling."""
+    drawn, _ = with_people(board, split, scale_of(board, split))
+    return with_ceiling(board, split, drawn)[0]
+
+
 def _plain_ceiling(board: Board, split: SplitKey, like: Row) -> Iterable[Row]:
     """The ceiling as a row for downloads, with the columns of another row."""
     rows, ends = board.rows(CeilingRow, split), {"": "value", "_low": "low", "_high": "high"}

@@ -40,11 +40,11 @@ def test_each_example_opens_with_one_click_and_shows_its_verdict(
     next(one for one in test.button if one.label == title).click().run()
     assert not test.exception
     said = visiting.text(visiting.shown(test))
-    assert "What the lead hangs on" in said and "R10" in said and 'class="hf-bracket"' in visiting.shown(test)
+    assert "What the lead depends on" in said and "R10" in said and 'class="hf-bracket"' in visiting.shown(test)
     next(one for one in test.selectbox if one.label == "Missing scores").set_value("drop").run()
     next(one for one in test.multiselect if one.label == "Leave out").select("model-b").run()
     changed = visiting.text(visiting.shown(test))
-    assert "model-b" in said and "model-b" not in changed.partition("What the lead hangs on")[2]
+    assert "model-b" in said and "model-b" not in changed.partition("What the lead depends on")[2]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from pathlib import Path
 from typing import ClassVar, Protocol, Self
 
 from pydantic import SerializerFunctionWrapHandler, model_serializer
@@ -167,13 +166,13 @@ class BaseRegime:
         """Least number of results of a search; 0 for the configured number."""
         return 0
 
-    def prompt_set(self, task: str, file: Path | None = None) -> PromptSet:
-        """The project's own prompts of a task, or those in a file, with the answers that the settings offer.
+    def prompt_set(self, task: str, chosen: str | None = None) -> PromptSet:
+        """The prompts of a task by the named set (`load_prompt_set`), with the answers that the settings offer.
 
         Raises:
             PromptError: if they are missing, malformed or for another task.
         """
-        found = load_prompt_set(task, self.prompts_from, file)
+        found = load_prompt_set(task, self.prompts_from, chosen)
         early = isinstance(self.settings, ChoiceSettings) and self.settings.early
         return found.offering_early() if early else found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -23,10 +23,14 @@ _FIRST_IDEOGRAPH = "\u2e80"
 
 
 @cache
+def _listed() -> Mapping[str, Sequence[str]]:
+    return tomllib.loads(files("hellofresh.runs.regimes").joinpath("refusals.toml").read_text(encoding="utf-8"))
+
+
+@cache
 def _refusals() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """How refusals begin, and what begins alike but only says that the model does not know."""
-    text = files("hellofresh.runs.regimes").joinpath("refusals.toml").read_text(encoding="utf-8")
-    listed = tomllib.loads(text)
+    listed = _listed()
     adverb = rf"(?:(?:{'|'.join(listed['adverbs'])}|\w+ly),?\s+)?"
 
     def either(name: str) -> str:
@@ -53,6 +57,11 @@ def is_refusal(answer: Answer) -> bool:
     refused, unknowing = _refusals()
     plain = _plain(answer.text)
     return bool(refused.match(plain)) and not unknowing.match(plain)
+
+
+def is_refusal_of_paper(answer: Answer) -> bool:
+    """Whether HelloFresh (2024) counts the answer as refused: withheld, or it begins with one of the paper's words."""
+    return answer.finish is Finish.BLOCKED or answer.text.startswith(tuple(_listed()["paper"]))
 
 
 _MARK = re.compile(r"^\[[0-9a-f]{12} .*\]$", re.MULTILINE)

@@ -121,7 +121,8 @@ class WebSearch(BaseRegime):
         """
         case.prompt_set.require(slots=(SUMMARIES,), steps=("query", "query-fallback", "summary"))
         web = web_of(case)
-        answer = await case.ask("query", "", Request((case.step("query"),), _QUERY_TOKENS, sample=case.sample))
+        question = case.step("query", number=str(self.settings.pages))
+        answer = await case.ask("query", "", Request((question,), _QUERY_TOKENS, sample=case.sample))
         line = "" if is_refusal(answer) else next(query_lines(clean(answer.text)), "")
         problem = "" if line else "refused" if is_refusal(answer) else "empty"
         if problem:
