@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from functools import cache
 from threading import Lock
 from typing import Any
 from weakref import WeakValueDictionary
@@ -12,10 +11,10 @@ from weakref import WeakValueDictionary
 import streamlit as st
 
 from hellofresh.core.errors import DataError, HelloFreshError
-from leaderboard.components.markup import el, problem, visible
+from leaderboard.components.markup import el, page_header, problem, visible
 from leaderboard.data.checks import MOST_MB, NO_TABLE, check_table
 from leaderboard.data.uploads import Upload, visitor_of
-from leaderboard.views.check import examples
+from leaderboard.views.check import EXAMPLES, PAGE
 
 _PARTS = {"item": "Items", "system": "Systems", "score": "Scores", "cluster": "Clusters", "repeat": "Repetitions"}
 _LISTS = {"systems": "Only these systems", "without": "Leave out"}
@@ -27,6 +26,12 @@ _MISSING = {
 _LONGEST_PASTED, _PATIENCE_S = 2_000_000, 60
 _FILES, _PASTED, _FROM, _LAST = "check-files", "check-pasted", "check-from", "check-last"
 _running: WeakValueDictionary[str, Lock] = WeakValueDictionary()
+
+
+def show_alone() -> None:
+    """The page on a site of its own, without a board."""
+    st.html(str(page_header(PAGE.title, PAGE.about)))
+    show_check()
 
 
 def show_check() -> None:
@@ -63,7 +68,7 @@ def _given() -> tuple[list[Upload], Mapping[str, Any]]:
         st.session_state[_FROM] = source
 
     with st.container(horizontal=True):
-        for title in _examples():
+        for title in EXAMPLES:
             st.button(title, on_click=came, args=[title])
     said = f"CSV, Parquet, JSON or JSON Lines, logs of inspect or lm-eval; one table, or a file a system; {MOST_MB} MB"
     uploaded = st.file_uploader(said, accept_multiple_files=True, max_upload_size=MOST_MB, key=_FILES,
@@ -73,15 +78,13 @@ def _given() -> tuple[list[Upload], Mapping[str, Any]]:
                               max_chars=_LONGEST_PASTED, on_change=came, args=[_PASTED])  # fmt: skip
     st.text("Nothing is kept or passed on: the table is read in a process of its own, which ends with the answer.")
     source = st.session_state.get(_FROM, "")
-    if example := _examples().get(source):
-        return [Upload(example.name, example.content)], example.options
+    if source in EXAMPLES:
+        path, options = EXAMPLES[source]
+        return [Upload(path.name, path.read_bytes())], options
     if source == _PASTED and pasted.strip():
         ending = {"{": "jsonl", "[": "json"}.get(pasted.strip()[0], "csv")
         return [Upload(f"pasted.{ending}", pasted.strip().encode(errors="replace"))], {}
     return [Upload(file.name, file.getvalue()) for file in uploaded or ()], {}
-
-
-_examples = cache(examples)
 
 
 def _options(found: Mapping[str, Any], mark: str, preset: Mapping[str, Any]) -> None:

@@ -24,19 +24,9 @@ from hellofresh.core.errors import HelloFreshError, UsageError
 from hellofresh.core.files import sha256_file
 from hellofresh.submissions.check import Due
 from hellofresh.tasks.samples import MAIN
-from leaderboard.check import show_check
+from leaderboard.check import show_alone, show_check
 from leaderboard.components.labels import Links, PageKey, dated, edition_choice, task_order, task_title
-from leaderboard.components.markup import (
-    Html,
-    el,
-    inline_picture,
-    inner_link,
-    join,
-    page_header,
-    problem,
-    sized,
-    visible,
-)
+from leaderboard.components.markup import Html, el, inline_picture, inner_link, join, problem, sized, visible
 from leaderboard.components.parts import (
     ChartPart,
     Chooser,
@@ -56,7 +46,7 @@ from leaderboard.data.board import Board, SplitKey, load_board
 from leaderboard.data.uploads import load_dues
 from leaderboard.serving import board_folder
 from leaderboard.submit import show_form
-from leaderboard.views import Page, Visit, all_pages, check, foot, home_of, page_keys
+from leaderboard.views import Page, Visit, all_pages, foot, home_of, page_keys
 from leaderboard.widgets import show_chart, show_file, show_guess, show_offer, show_ranking, show_table, untick
 
 _STYLE = Path(__file__).with_name("style.css")
@@ -187,8 +177,7 @@ def main() -> None:
     try:
         _need_own_name()
         if os.environ.get(_TABLE_ONLY):
-            st.html(str(page_header(check.PAGE.title, check.PAGE.about)))
-            show_check()
+            show_alone()
             return
         shown = Shown.now()
         board = board_of(shown)

@@ -16,7 +16,6 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from hellofresh.core.errors import DataError, UnknownNameError, UsageError
 from hellofresh.results.score_columns import (
@@ -30,6 +29,7 @@ from hellofresh.results.score_columns import (
 )
 from hellofresh.results.score_readers import TABLES, read_table
 from hellofresh.results.split.panel import clean_name
+from hellofresh.stats.arrays import Floats, Ints
 
 _NAMES = {
     "item": ("item", "item_id", "sample_id", "sample", "instance_id", "doc_id", "question_id", "post_id", "prompt_id",
@@ -93,8 +93,8 @@ class ItemScores:
 
     systems: Sequence[str]
     items: Sequence[str]
-    values: NDArray[np.float64] = field(repr=False)
-    clusters: NDArray[np.int64] | None = field(repr=False)
+    values: Floats = field(repr=False)
+    clusters: Ints | None = field(repr=False)
     limits: tuple[float, float]
     said: str
     ranges: Sequence[tuple[float, float] | None] = ()
@@ -386,14 +386,14 @@ def _scaled(long: pl.DataFrame, scale: tuple[float, float] | None, said: list[st
     return long, said
 
 
-def range_of(values: NDArray[np.float64]) -> tuple[float, float] | None:
+def range_of(values: Floats) -> tuple[float, float] | None:
     """The smallest of the usual scales that scores fit; None if they fit none."""
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
     return next(((a, b) for a, b in _SCALES if a <= low and high <= b), None)
 
 
 def _reasons(
-    long: pl.DataFrame, values: NDArray[np.float64], systems: Sequence[str], shown: Sequence[str]
+    long: pl.DataFrame, values: Floats, systems: Sequence[str], shown: Sequence[str]
 ) -> dict[str, dict[str, int]]:
     """How many cells each system lacks, by reason."""
     absent = np.isnan(values).sum(axis=1)
@@ -421,7 +421,7 @@ def _of_duplicates(scored: pl.DataFrame, row: Mapping[str, object]) -> str:
     return f"{pair}. If they are repetitions: --repeat {named[0] if named else 'COLUMN'}. Else leave the others out."
 
 
-def _clusters(long: pl.DataFrame, items: pl.Series) -> NDArray[np.int64]:
+def _clusters(long: pl.DataFrame, items: pl.Series) -> Ints:
     """The cluster of each item, as a number."""
     pairs = long.select("item", pl.col("cluster").fill_null("")).unique(maintain_order=True)
     if twice := pairs.filter(pl.col("item").is_duplicated())["item"].to_list():

@@ -17,7 +17,7 @@ from hellofresh.core.workspace import Workspace
 from leaderboard.data import checks
 from leaderboard.data.checks import check_table
 from leaderboard.data.uploads import Upload
-from leaderboard.views.check import examples
+from leaderboard.views.check import EXAMPLES
 
 NAMES = [name.replace('"', "'").replace("\n", " ") for name in HOSTILE[:6]]
 ROWS = [[str(k), *(str(int(k % 7 > j)) for j in range(len(NAMES)))] for k in range(40)]
@@ -31,7 +31,7 @@ def site(root: Path, tmp_path_factory: pytest.TempPathFactory, browser: Browser)
         yield address
 
 
-@pytest.mark.parametrize("title", examples())
+@pytest.mark.parametrize("title", EXAMPLES)
 def test_each_example_opens_with_one_click_and_shows_its_verdict(
     hostile_board: Workspace, monkeypatch: pytest.MonkeyPatch, title: str
 ) -> None:
