@@ -17,6 +17,8 @@ from cydifflib import SequenceMatcher
 from collectors.settings import Kind
 from collectors.wikipedia.wikitext import Snapshot, WikiSection
 
+_MOST_COMPARISONS = 1_000_000  # beyond it a comparison takes seconds, and only vandalism does so
+
 
 @dataclass(frozen=True, slots=True)
 class ParagraphChange:
@@ -164,7 +166,6 @@ def _with_whole(pairs: Iterable[tuple[int, int]], olds: range, news: range) -> I
         a, c = i + 1, j + 1
 
 
-_MOST_COMPARISONS = 1_000_000  # beyond it a comparison takes seconds, and only vandalism does so
 _LIKE = 0.5  # share of common words, for two paragraphs to be versions of one
 _LARGEST = 900  # pairs to compare; a larger rewrite changes too many paragraphs anyway
 

@@ -13,6 +13,8 @@ from collections.abc import Collection
 from collectors.wikipedia.edits import ParagraphChange, alike, long_pieces
 from hellofresh.core.files import sha256_text
 
+_MOST_PAIRS = 900  # pairs to compare; beyond it the page was rewritten as a whole, and only long pieces are followed
+
 
 class Lineages:
     """The lineages of one page, revision by revision.
@@ -72,6 +74,3 @@ class Lineages:
         while self._parents[number] != number:
             self._parents[number] = number = self._parents[self._parents[number]]
         return number
-
-
-_MOST_PAIRS = 900  # pairs to compare; beyond it the page was rewritten as a whole, and only long pieces are followed

@@ -22,6 +22,8 @@ from urllib.parse import urlsplit
 from collectors.settings import Kind
 from collectors.wikipedia.names import ENGLISH, WikiNames
 
+_SIGNS = ("{{", "{|", "<")
+
 
 class Revision(NamedTuple):
     """One state of a page.
@@ -436,7 +438,6 @@ def _long_spans(body: str) -> list[tuple[int, int]]:
 
 
 _DEEPEST = 32  # characters of indentation before a table
-_SIGNS = ("{{", "{|", "<")
 
 
 def _is_idle(body: str, place: int, name: str, *, opens: bool, inside: str) -> bool:

@@ -37,7 +37,7 @@ from leaderboard.components.quarters import contamination_notice, is_model
 from leaderboard.components.ranking import field
 from leaderboard.components.scale import Scale, class_names, figure, scale_of
 from leaderboard.components.standings import all_lines, group_of, heat_map, score_table
-from leaderboard.components.tables import Cell, Column, estimate, facts, score, scrolled, table
+from leaderboard.components.tables import Cell, Column, estimate, estimated, facts, score, scrolled, table
 from leaderboard.data.board import Board, ScoreCell, SplitKey
 from leaderboard.views.compare import Lead, lead_of
 from leaderboard.views.leaderboard import whole_scale
@@ -387,8 +387,8 @@ def calibration_section(board: Board, split: SplitKey, origin: str) -> Html | No
         "out and is an upper bound. A high p says nothing: with few samples a large error goes unseen"
     )
     limits = DASH
-    if first.brier_low is not None and first.brier_high is not None:
-        limits = f"{first.brier:.3f} ({first.brier_low:.3f} to {first.brier_high:.3f})"
+    if first.brier.low is not None and first.brier.high is not None:
+        limits = f"{first.brier.value:.3f} ({first.brier.low:.3f} to {first.brier.high:.3f})"
     lines = [
         ("Brier score", limits, brier),
         ("ECE", _error(first), ece),
@@ -418,9 +418,7 @@ def _prompts(found: Sequence[CalibrationRow]) -> Html:
     """Calibration of all prompts."""
     rows: list[list[Cell]] = []
     for one in found:
-        brier: Cell = DASH
-        if one.brier is not None and one.brier_low is not None and one.brier_high is not None:
-            brier = f"{one.brier:.3f}", f"{one.brier_low:.2f}{DASH}{one.brier_high:.2f}"
+        brier = estimated(one.brier, ".3f", ".2f")
         rows.append([(named(one.prompt, 60), _subject(one.subject)), brier, _error(one), f"{one.n:,}"])
     columns = [("name", "Prompt"), ("number", "Brier score"), ("number", "ECE"), ("number", "Samples")]
     listed = scrolled(table("Calibration by prompt", columns, rows, "hf-prompts"))

@@ -20,6 +20,7 @@ _LEADING = re.compile(r"^(?:</?\w{1,10}>|<\|\w{1,30}\|>(?:assistant\b)?|[\W_])+"
 _TYPED = {0x2019: "'", **dict.fromkeys((0xAD, *range(0x2010, 0x2016), 0x2212, 0xFE63, 0xFF0D), "-")}
 """Typographic apostrophes and hyphens, as they are typed."""
 _FIRST_IDEOGRAPH = "\u2e80"
+_MARKUP = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])|[*`~#>\"\u201c\u201d\u2018\u2019'\\]+|</?\w{1,10}>|<\|\w{1,30}\|>")
 
 
 @cache
@@ -129,7 +130,6 @@ DECISION = "Decision"
 """The word that a decision stands behind."""
 _ALIKE = r"[\s_-]+"
 """What may stand between the words of an answer: `half-true`, `half true`, `**half** true` after cleaning."""
-_MARKUP = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])|[*`~#>\"\u201c\u201d\u2018\u2019'\\]+|</?\w{1,10}>|<\|\w{1,30}\|>")
 _TO_ANSWER = r"[^\S\n]*(?:[:=\uff1a\u2013\u2014-]+[^\w\n]*\n?|\n)[^\w\n]*"
 _HEDGE = r"[^\w\n]{0,3}(?:/|\||\bor\b|\bunless\b)|\s*\?"
 _AND_ANOTHER = r"(?:[\W_]|\b(?:actually|also|and|but|maybe|perhaps|then|wait)\b)*"
