@@ -75,7 +75,7 @@ def compare_sections(compared: ScoreComparison, card: Sequence[Row] = ()) -> lis
     systems, ranking = compared.shown()[0], []
     if "tie_group" in compared.table.columns:  # not beside a baseline
         picture = RankingPicture.of_comparison(compared)
-        front = front_of(picture.lines, picture.split, picture.scale)
+        front = front_of(picture.lines, picture.scale)
         ranking = [front.draw(visible(compared.sentence, 2000)) if front else None, picture.draw()]
     return [
         *ranking,
