@@ -325,15 +325,14 @@ def configured_ratings(workspace: Workspace, settings: Settings, quarter: Quarte
     claimed = settings.sources.x_notes.claimed
     names = sorted(Path(claimed).glob("*.json")) if claimed else []
     files = [*(shard.path for found in shards.values() for shard in found), *names]
-    stage = Stage.of(
-        workspace, f"ratings/{quarter}", [stamp(path) for path in files], makers(collect_bridging.__module__)
-    )
+    inputs = [*(stamp(path) for path in files), *sorted(source.columns.items())]
+    stage = Stage.of(workspace, f"ratings/{quarter}", inputs, makers(collect_bridging.__module__))
     if stage.is_current():
         return ""
     pool = process_pool(min(2, os.cpu_count() or 1))
-    claims = Path(claimed) if claimed else None
+    more = {"claims": Path(claimed) if claimed else None, "aliases": source.aliases}
     try:
-        found = collect_ratings(workspace, source.dump, quarter, pool=pool, claims=claims, progress=progress)
+        found = collect_ratings(workspace, source.dump, quarter, pool=pool, progress=progress, **more)
     except SourceError as error:
         if error.code not in {"no-ratings", "too-few-ratings"}:
             raise

@@ -115,7 +115,7 @@ def _check(options: argparse.Namespace, output: CommandOutput) -> int:
         else AnswerFate.EMPTY
     )
     limit = ledger.estimate(request).tokens_out
-    for remedy in remedies(counted([fate]), limit, thinks=ledger.thoughts > 0):
+    for remedy in remedies(counted(1, [fate]), limit, thinks=ledger.thoughts > 0):
         output.say(f"note: {remedy}.")
     if fate is AnswerFate.CUT:
         output.say(f"note: a run asks such a question once more, with {WIDER_TOKENS:,} tokens more.")

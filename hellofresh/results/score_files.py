@@ -18,6 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from hellofresh.core.errors import DataError, UnknownNameError, UsageError
+from hellofresh.core.intake import Intake
 from hellofresh.results.score_columns import (
     numbers_of,
     numeric_columns,
@@ -88,6 +89,7 @@ class ItemScores:
         said: how columns were interpreted.
         ranges: the scale of each system's scores, from its own scores unless it is given; None if it has none.
         missing: of each system without some scores, how many by reason.
+        ledger: of the cells of its files.
     """
 
     systems: Sequence[str]
@@ -98,6 +100,7 @@ class ItemScores:
     said: str
     ranges: Sequence[tuple[float, float] | None] = ()
     missing: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    ledger: Intake | None = None
 
 
 def read_scores(paths: Sequence[Path], names: ColumnNames) -> ItemScores:
@@ -188,9 +191,7 @@ def _selected(frame: pl.DataFrame, taken: Mapping[str, str], said: list[str]) ->
         *(pl.col(name).alias(other) for name, other in list(others.items())[:20] if other != "other why"),
         *([pl.col("why")] if "why" in frame.columns else []),
     )
-    long = long.with_columns(pl.col("item", "system").cast(pl.String)).drop_nulls(["item", "system"])
-    if (rows := frame.height - long.height) > 0:
-        said.append(f"{rows:,} rows without item or system left out")
+    long = long.with_columns(pl.col("item", "system").cast(pl.String))
     scores = numbers_of(long["score"], long)
     long = long.with_columns(*scores, pl.all().exclude("score", "why").cast(pl.String, strict=False))
     taken_said = [f"{part}: `{name}`" for part, name in taken.items() if name]
@@ -287,10 +288,13 @@ def _unpivoted(frame: pl.DataFrame, taken: dict[str, str], names: ColumnNames, s
 def _arranged(long: pl.DataFrame, said: list[str], names: ColumnNames) -> ItemScores:
     """Scores as an array of systems by items, repetitions averaged."""
     asked, without = names.listed("systems"), names.listed("without")
-    said = [*said]
+    said, whole = [*said], long
+    long = long.drop_nulls(["item", "system"])
+    named = long.height
     if asked and set(asked) <= set(long["system"]):
         long = long.filter(pl.col("system").is_in(asked))
     long = long.filter(~pl.col("system").is_in(without), ~pl.col("item").is_in(without))
+    chosen = long.height
     long = without_totals(long, said)
     long, said = _scaled(long, names.scale, said)
     different = pl.col("repeat").n_unique() if "repeat" in long.columns else pl.lit(1)
@@ -324,15 +328,18 @@ def _arranged(long: pl.DataFrame, said: list[str], names: ColumnNames) -> ItemSc
     low, high = names.scale or range_of(values) or (low, high)
     lacking = int((~np.isfinite(values)).any(axis=0).sum())
     size = f"{len(systems)} systems, score {low:g} to {high:g}, {len(items):,} items, {lacking:,} without all"
-    averaged = scored.height - cells.height
-    size += f", {cells.height:,} of {values.size:,} cells have a score"
-    size += f" ({averaged:,} repetitions averaged into others)" if averaged else ""
+    left_out = {
+        "without item or system": whole.height - named, "not chosen": named - chosen, "totals": chosen - long.height,
+        "without a score": long.height - scored.height, "averaged into others": scored.height - cells.height,
+    }  # fmt: skip
+    ledger = Intake("cells", whole.height, int(np.isfinite(values).sum()), left_out)
+    size += f", {ledger}"
     scales = sorted({"none" if one is None else f"{one[0]:g} to {one[1]:g}" for one in ranges})
     size += f", scale of intervals {'as given' if names.scale else 'by column'}: {', '.join(scales)}"
     clusters = _clusters(long, items) if "cluster" in long.columns else None
     missing = _reasons(long, values, systems.to_list(), shown)
     said.append(size)
-    return ItemScores(shown, items.to_list(), values, clusters, (low, high), ", ".join(said), ranges, missing)
+    return ItemScores(shown, items.to_list(), values, clusters, (low, high), ", ".join(said), ranges, missing, ledger)
 
 
 def _scaled(long: pl.DataFrame, scale: tuple[float, float] | None, said: list[str]) -> tuple[pl.DataFrame, list[str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 
+from hellofresh.core.intake import Intake
 from hellofresh.models import Answer, Finish
 from hellofresh.tasks.outputs import Choice, Output, Status
 
@@ -47,13 +48,15 @@ def is_spent(answer: Answer) -> bool:
     return answer.finish is Finish.LENGTH and answer.is_silent
 
 
-def counted(fates: Iterable[AnswerFate], failed: int = 0) -> dict[str, int]:
-    """The number of outputs asked for, and of each fate; these add up to it."""
+def counted(asked: int, fates: Iterable[AnswerFate], failed: int = 0) -> dict[str, int]:
+    """The number of outputs asked for, and of each fate; raises DataError unless these add up to it."""
     counts = dict.fromkeys(AnswerFate, 0)
     for fate in fates:
         counts[fate] += 1
     counts[AnswerFate.FAILED] += failed
-    return {"asked": sum(counts.values()), **{str(fate): number for fate, number in counts.items()}}
+    left_out = {str(fate): number for fate, number in counts.items() if fate is not AnswerFate.READ}
+    Intake("outputs", asked, counts[AnswerFate.READ], left_out)
+    return {"asked": asked, str(AnswerFate.READ): counts[AnswerFate.READ], **left_out}
 
 
 def remedies(counts: Mapping[str, int], limit: int, *, thinks: bool) -> Iterator[str]:

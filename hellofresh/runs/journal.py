@@ -30,7 +30,6 @@ from hellofresh.core.files import canonical_json
 from hellofresh.core.net.database import open_database
 from hellofresh.core.net.lock import locked
 from hellofresh.models import Answer, CallError, Message, ModelSpec, Request
-from hellofresh.models.thoughts import without_thought
 from hellofresh.runs.ledger import Ledger
 from hellofresh.runs.regimes import MAIN, Regime
 
@@ -388,7 +387,7 @@ class Journal:
         row = _Row(*found)
         if not row.is_whole:
             raise self._damaged(f"row {number} ({row.name}) is damaged", _ROW_AGAIN)
-        answer = without_thought(_ANSWERS.validate_json(row.answer))  # earlier versions stored both as one text
+        answer = _ANSWERS.validate_json(row.answer)
         return JournalEntry(
             *(row.sample, row.step, row.prompt, row.repetition, answer, row.latency_s, row.request, row.role, row.key),
             number,

@@ -424,7 +424,7 @@ class _Runner:
         asked = self.tally.samples * len(self.assignment.prompts)
         if self.assignment.go_on or fates.total() < min(_FIRST, asked) or fates.keys() - NEVER_CAME:
             return
-        ledger, counts = self.ledgers.of(MAIN), counted(fates.elements())
+        ledger, counts = self.ledgers.of(MAIN), counted(fates.total(), fates.elements())
         self._end(
             RunError(
                 "; ".join(remedies(counts, self.tally.limit, thinks=ledger.thoughts > 0)),

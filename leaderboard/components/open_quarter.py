@@ -21,6 +21,7 @@ from leaderboard.components.standings import (
     headline_columns,
     provenance_cell,
     regime_cell,
+    usual,
 )
 from leaderboard.components.tables import (
     Cell,
@@ -229,7 +230,7 @@ def _samples(periods: Sequence[PeriodDates], classes: int) -> Html | None:
 
 def _last(lines: Sequence[Line], before: SplitKey, scale: Scale, links: Links) -> Html:
     """The first systems of the last revealed quarter, with a link to the whole table."""
-    first = sorted(lines, key=lambda line: list(GROUPS).index(group_of(line.result)))
+    first = sorted(usual(lines), key=lambda line: list(GROUPS).index(group_of(line.result)))
     rows = (
         [(named(line.result.entry.system), named(line.result.entry.team, 60)), *headline_cells(line.result, scale)]
         for line in first[:_LAST]

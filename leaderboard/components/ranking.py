@@ -12,12 +12,11 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from hellofresh.results.standings import Pair, Standing
-from hellofresh.tasks.samples import MAIN
 from leaderboard.components.charts import interval_bar
 from leaderboard.components.labels import Links, money
 from leaderboard.components.markup import Html, el, inner_link, join, named, visible
 from leaderboard.components.scale import Scale, figure
-from leaderboard.components.standings import GROUPS, Line, by_rank, group_of, prices, usual
+from leaderboard.components.standings import GROUPS, Line, by_rank, group_of, is_hollow, prices, usual
 from leaderboard.components.tables import interval
 from leaderboard.data.board import ALL_PERIODS, Board, BoardEntry, SplitKey, kept
 
@@ -87,15 +86,9 @@ def number_word(number: int) -> str:
     return _NUMBERS[number] if number < len(_NUMBERS) else f"{number:,}"
 
 
-def is_hollow(entry: BoardEntry, split: SplitKey) -> bool:
-    """Whether an entry's answers could have been looked up: uploaded, on samples whose outcomes are public."""
-    return entry.provenance == "uploaded" and split.kind == MAIN
-
-
-def front_of(lines: Sequence[Line], split: SplitKey, scale: Scale) -> Front | None:
+def front_of(lines: Sequence[Line], scale: Scale) -> Front | None:
     """Who is ahead among the systems that can carry a headline; None without a ranked system."""
-    shown = usual(lines) if split.kind == MAIN else lines
-    ranked = sorted((line for line in shown if group_of(line.result) == "system"), key=by_rank(scale))
+    ranked = sorted((line for line in usual(lines) if group_of(line.result) == "system"), key=by_rank(scale))
     if not ranked:
         return None
     first, *rest = ranked
@@ -151,7 +144,7 @@ def field(
         return None
     drawn, colours = _opened(scale, shown), maker_colours(board)
     first = [line for line in shown if line.result.entry.origin == mine] or shown[: 0 if small else _NAMED_ON_SCALE]
-    lanes = [_lane(line, split, drawn, colours, is_named=line in first, pale=bool(mine)) for line in shown]
+    lanes = [_lane(line, drawn, colours, is_named=line in first, pale=bool(mine)) for line in shown]
     best = ", ".join(
         f"{line.result.entry.name} {figure(line.result.headline.value, scale.title)} ({interval(line.result.headline)})"
         for line in first or shown[:_NAMED_ON_SCALE]
@@ -180,10 +173,10 @@ def _opened(scale: Scale, shown: Sequence[Line]) -> Scale:
     return replace(scale, high=max(min(high, scale.high), scale.low + step))
 
 
-def _lane(line: Line, split: SplitKey, drawn: Scale, colours: Mapping[str, int], *, is_named: bool, pale: bool) -> Html:
+def _lane(line: Line, drawn: Scale, colours: Mapping[str, int], *, is_named: bool, pale: bool) -> Html:
     metric, entry = line.result.headline, line.result.entry
     low, at, high = sorted(_within(drawn.share(value)) for value in (metric.low, metric.value, metric.high))
-    kind = f"hf-lane {_colour(line, colours)}{' hf-hollow' if is_hollow(entry, split) else ''}"
+    kind = f"hf-lane {_colour(line, colours)}{' hf-hollow' if is_hollow(line) else ''}"
     kind += " hf-pale" if pale and not is_named else ""
     name = None
     if is_named:
@@ -309,7 +302,7 @@ class RankingPicture:
         marks = [f"hf-s{numbers[other]}" for other in (entry.origin, *alike) if other in numbers]
         kinds = ["hf-row", *_bracket(place, lines), *(marks if entry.origin in numbers else ())]
         kinds += [f"hf-r{numbers[entry.origin]}"] if entry.origin in numbers else []
-        kinds += ["hf-hollow"] if is_hollow(entry, self.split) else []
+        kinds += ["hf-hollow"] if is_hollow(line) else []
         kinds.append(_colour(line, self.colours))
         address = self.links.to("system", self.split, system=entry.origin)
         about = [regime] if (regime := regime_beside(entry)) else []
@@ -340,7 +333,7 @@ class RankingPicture:
     def _caption(self, lines: Sequence[Line]) -> Html:
         said = ["A bracket joins systems that do not differ significantly from the best of them (5%, all pairs)."]
         said += ["Point at a row: those that differ significantly from it stay."] if len(self.alike) > 1 else []
-        if any(is_hollow(line.result.entry, self.split) for line in lines):
+        if any(map(is_hollow, lines)):
             said.append("Hollow: uploaded; the answers to these samples can be looked up.")
         said += [f"Dashed: {self.scale.constant}."] if self.scale.constant else []
         said += ["Cost for 1,000 samples."] if any(cost is not None for cost in prices(lines)) else []

@@ -27,7 +27,16 @@ from leaderboard.components.markup import (
 from leaderboard.components.parts import DataTable
 from leaderboard.components.ranking import APART
 from leaderboard.components.scale import Scale, figure, plain_scale, scale_of
-from leaderboard.components.standings import Line, all_lines, by_rank, group_of, ranked_data, usual
+from leaderboard.components.standings import (
+    ONLY_UPLOADS,
+    Line,
+    all_lines,
+    by_rank,
+    group_of,
+    only_uploads,
+    ranked_data,
+    usual,
+)
 from leaderboard.components.tables import Cell, Column, Marked, interval, scrolled, table
 from leaderboard.data.board import ALL_PERIODS, Board, BoardEntry, SplitKey
 from leaderboard.views.visit import Page, Visit, where
@@ -81,6 +90,8 @@ def short_verdict(
         Nothing if there are only controls and smoke tests.
     """
     systems, baselines = (_of(usual(lines), kind, scale) for kind in ("system", "baseline"))
+    if only_uploads(lines):
+        return [ONLY_UPLOADS]
     if not systems and not baselines:
         return []
     best, *rivals = systems or baselines
@@ -91,7 +102,11 @@ def short_verdict(
     said = " is the only one scored. " if second is None else _LEADS[leads[second.result.entry]]
     better = [line.result.entry for line in baselines if systems and leads[line.result.entry] in _BELOW]
     said = " ranks first. " if better and not rivals else said
-    sentences = ["" if systems else "No system is ranked here; of the baselines, ", name, said]
+    sentences: list[Html | str] = [
+        "" if systems else "No system is ranked here; of the baselines, ",
+        name,
+        said,
+    ]
     if better:
         worse = next((one for one in better if leads[one] is Lead.WORSE), better[0])
         surely = " is significantly better. " if leads[worse] is Lead.WORSE else " is ahead of it. "
@@ -125,7 +140,8 @@ def how_sure(lines: Sequence[Line], board: Board, split: SplitKey, scale: Scale,
     if not short:
         return None
     sure = [one for one in _sureness(lines, board, split, scale, links) if one]
-    return join([el("p", *short, class_="hf-verdict"), el("ul", *(el("li", one) for one in sure))])
+    listed = el("ul", *(el("li", one) for one in sure)) if sure else None
+    return join([el("p", *short, class_="hf-verdict"), listed])
 
 
 def _sureness(
@@ -133,6 +149,8 @@ def _sureness(
 ) -> Iterator[Html | str | None]:
     """The leader's score, its lead over the next and over the best baseline, and links for details."""
     systems, baselines = (_of(usual(lines), kind, scale) for kind in ("system", "baseline"))
+    if only_uploads(lines) or not (systems or baselines):
+        return
     best, *rivals = systems or baselines
     others = [*rivals, *(baselines if systems else ())]
     entry, score = best.result.entry, best.result.headline

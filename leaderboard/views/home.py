@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from hellofresh.results.board.schema import Prospect
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
@@ -22,7 +22,7 @@ from leaderboard.components.markup import LEDE, Html, bundled_notice, el, inner_
 from leaderboard.components.parts import Part, TwoColumns
 from leaderboard.components.ranking import Front, field, front_of, maker_colours
 from leaderboard.components.scale import Scale
-from leaderboard.components.standings import Line, all_lines, by_rank, group_of, usual
+from leaderboard.components.standings import ONLY_UPLOADS, Line, all_lines, by_rank, group_of, only_uploads, usual
 from leaderboard.data.board import Board, SplitKey
 from leaderboard.views.compare import short_verdict
 from leaderboard.views.guess import guesses, one_guess
@@ -71,7 +71,7 @@ def _hero(visit: Visit, split: SplitKey) -> Html:
     """Who leads, and every system on one scale."""
     board, links = visit.board, visit.links
     lines, scale = all_lines(board, split), whole_scale(board, split)
-    front = front_of(lines, split, scale)
+    front = front_of(lines, scale)
     ranking = links.to("leaderboard", split)
     verdict = short_verdict(lines, board, split, scale, links)
     lead = el("h2", front.title, " ", front.seal, class_="hf-lead") if front else el("p", *verdict, class_="hf-lead")
@@ -89,25 +89,25 @@ def _strip(visit: Visit, split: SplitKey) -> Html:
     """One task: question, systems on a scale, who leads, makers over the quarters, and the next deadline."""
     board, links, scale = visit.board, visit.links, whole_scale(visit.board, split)
     lines = all_lines(board, split)
-    front = front_of(lines, split, scale)
-    verdict = short_verdict(lines, board, split, scale, links)
+    front = front_of(lines, scale)
     return el(
         "section",
         el("small", track_title(split.task)),
         el("h2", inner_link(links.to("leaderboard", split), task_title(split.task))),
         el("p", question_of(split.task), class_="hf-muted"),
         field(lines, board, split, scale, small=True),
-        _said(front, verdict),
+        _said(front, lines),
         _over_time(board, split, scale),
         _deadline(visit, split),
         class_="hf-card",
     )
 
 
-def _said(front: Front | None, verdict: object) -> Html:
+def _said(front: Front | None, lines: Sequence[Line]) -> Html:
     if front is not None:
         return el("p", el("strong", front.title), " ", front.seal, class_="hf-verdict")
-    return el("p", "No system has been ranked yet." if verdict else "No system has been scored yet.")
+    none = "No system has been ranked yet." if lines else "No system has been scored yet."
+    return el("p", ONLY_UPLOADS if only_uploads(lines) else none)
 
 
 def _over_time(board: Board, split: SplitKey, scale: Scale) -> Html | None:

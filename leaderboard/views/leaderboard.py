@@ -51,6 +51,7 @@ from leaderboard.components.standings import (
     hidden_columns,
     in_groups,
     lines_of,
+    only_uploads,
     plain_row,
     prices,
     ranked_data,
@@ -150,7 +151,7 @@ def _show_table(visit: Visit, split: SplitKey, lines: list[Line], prompt: str) -
         visit.handle(lambda: join([tools, whole]), lambda: ranked_data(shown, scale) if shown else el("p", said))
         return
     ranking = RankingPicture.of(shown, board, split, drawn, visit.links)
-    groups = in_groups(usual(shown))
+    groups = in_groups(shown if only_uploads(shown) else usual(shown))
     living = not is_frozen(split.edition)
     times = [by_quarter(board, split, list(groups), scale), by_period(board, split, groups, scale)] if living else []
     charts = [*times, calibration(board, split, groups)]
@@ -175,7 +176,7 @@ def _show_table(visit: Visit, split: SplitKey, lines: list[Line], prompt: str) -
 
 def podium(lines: Sequence[Line], board: Board, split: SplitKey, scale: Scale, links: Links) -> Html | None:
     """Who is in front and how surely; None without a system or a baseline."""
-    front, short = front_of(lines, split, scale), short_verdict(lines, board, split, scale, links)
+    front, short = front_of(lines, scale), short_verdict(lines, board, split, scale, links)
     if not short:
         return None
     if front is None:

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from hellofresh.models import Answer, Finish, Limits, Message, ModelSpec, Request
+from hellofresh.models import Limits, ModelSpec
 from hellofresh.models.providers.chat import ChatModel
 from hellofresh.models.tables import Abilities, Endpoint
 from hellofresh.runs.counts import AnswerFate, counted, remedies
 from hellofresh.runs.export import deciding
-from hellofresh.runs.journal import Journal, JournalKey
+from hellofresh.runs.journal import Journal
 from hellofresh.runs.pace import Pace, Patience
 from tests.fakes import PROMPTS, assigned, fails_with, refused, run_in
 from tests.loopback import Reply, said
@@ -70,6 +70,7 @@ def test_a_run_stops_when_its_first_answers_did_not_come_and_goes_on_if_told_to(
 
 def test_fates_add_up_to_what_was_asked_and_each_says_what_to_do() -> None:
     counts = counted(
+        9,
         [AnswerFate.READ, AnswerFate.CUT, AnswerFate.CUT, AnswerFate.EMPTY, AnswerFate.REFUSED, AnswerFate.UNREADABLE],
         failed=3,
     )
@@ -136,10 +137,3 @@ def test_a_question_that_fails_for_good_is_told_from_one_that_may_pass(tmp_path,
     chat.behave = lambda _n, body: said("Yes") if samples[1].note.text in json.dumps(body) else bad[1]
     result = judged(tmp_path / "passing", chat, samples[:2])
     assert [failure.passing for failure in result.failures] == [True]
-
-
-def test_an_answer_stored_with_its_thought_is_read_without_it(tmp_path) -> None:
-    question = JournalKey("s", "classify", "manual", Request((Message("user", ("a",)),), 15))
-    with Journal(tmp_path) as journal:
-        journal.add("k", question, Answer("<think>no</think>Yes", Finish.STOP), 0.1)
-        assert journal.find("k") == Answer("Yes", Finish.STOP, thought="<think>no</think>")

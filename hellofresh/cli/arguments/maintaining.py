@@ -253,6 +253,7 @@ COMMANDS = (
         "quarter:restore",
         option("--from TARGET", "a folder that 'release publish' wrote, or hub:OWNER/NAME", dest="source"),
         option("--new-key", "make a new escrow key"),
+        option("--witness RELEASE=SHA256", "keep on record a manifest's hash that somebody else noted"),
         submissions="own",
     ),
 )

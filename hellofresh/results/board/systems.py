@@ -28,14 +28,13 @@ from hellofresh.evidence.publishers import site_of
 from hellofresh.evidence.web.excluded import ExcludedSources
 from hellofresh.results.board import schema
 from hellofresh.results.calibration import stated_confidences
-from hellofresh.results.split.open import BoardSplit, Place
-from hellofresh.results.split.panel import NOT_ASKED, exposure
+from hellofresh.results.split.open import BoardSplit
+from hellofresh.results.split.panel import NOT_ASKED, exposure, is_hollow
 from hellofresh.results.split.tables import RECEIPTS, ReceiptRow
 from hellofresh.stats.agreement import answer_agreement
 from hellofresh.stats.calibration import Calibration
-from hellofresh.tasks import TASKS, get_task
-from hellofresh.tasks.outputs import Response, Status
-from hellofresh.tasks.samples import MAIN
+from hellofresh.tasks import get_task
+from hellofresh.tasks.outputs import Status
 from hellofresh.tasks.transcripts import ReadEvent, SearchedEvent
 
 BLOCKED_PAGE, LATER_PAGE, CITED, COPIED = "blocked-page", "later-page", "cited-blocked", "copied-labels"
@@ -68,7 +67,7 @@ def facts(split: BoardSplit) -> Iterator[schema.SystemFacts]:
             origin=origin,
             entered=(entered.get(origin) or (run.started if run else ""))[:10],
             contamination=exposure(str(row["knowledge_cutoff"]), split.known_since, split.place.split).value,
-            hollow=_is_hollow(str(row["provenance"]), split.place),
+            hollow=is_hollow(str(row["provenance"]), split.place.task, split.place.split),
             prompts=", ".join(record.evaluation.prompt_ids) if record else "",
             judged=row["n"],
             failed=record.failed if record else None,
@@ -77,12 +76,6 @@ def facts(split: BoardSplit) -> Iterator[schema.SystemFacts]:
             cost_usd=record.cost_usd if record else None,
             manifest=canonical_json(record.model_dump(mode="json", exclude={"files", "journal"})) if record else "",
         )
-
-
-def _is_hollow(provenance: str, place: Place) -> bool:
-    """Whether an upload's answers may have been looked up; responses are rated here, and decided nowhere else."""
-    decided = place.task in TASKS and TASKS[place.task].output is not Response
-    return provenance == Provenance.UPLOADED and place.split == MAIN and decided
 
 
 def receipts(split: BoardSplit) -> list[ReceiptRow]:
