@@ -181,9 +181,7 @@ def podium(lines: Sequence[Line], board: Board, split: SplitKey, scale: Scale, l
         return None
     if front is None:
         return el("p", *short, class_="hf-verdict")
-    said = front.said or join(short)
-    kind = "" if front.real is None else " hf-sure" if front.real else " hf-close"
-    return el("section", el("h2", front.title), front.seal, el("p", said), class_=f"hf-podium{kind}")
+    return front.draw(front.said or join(short))
 
 
 def _copies(board: Board, split: SplitKey) -> Iterable[Choices]:
