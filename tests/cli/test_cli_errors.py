@@ -111,7 +111,8 @@ def test_help_of_evaluate_has_every_field_under_a_title(capsys: pytest.CaptureFi
     shown = capsys.readouterr().out
     assert {field.flag_of(name) for name, field in OPTIONS.items()} <= {*re.findall(r"^  (--\S+)", shown, re.MULTILINE)}
     titles = re.findall(r"^([a-z][a-z, ]+):$", shown, re.MULTILINE)
-    assert titles == ["options", "what is judged", "who is asked, and how", "bounds", "what comes of it"]
+    ours = ["options", "what is judged", "who is asked, and how", "bounds", "what comes of it"]
+    assert [title for title in titles if title != "further options"] == ours
     assert shown.count("\nhellofresh evaluate --") == 3
 
 
