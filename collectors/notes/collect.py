@@ -86,9 +86,14 @@ class NotesSource:
     bridging: tuple[Path, ...] = ()
     columns: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def aliases(self) -> dict[str, str]:
+        """The usual names of columns, by those of this dump."""
+        return {new: usual for usual, new in self.columns.items()}
+
     def reader(self, workdir: Path, **more: Any) -> TableReader:
         """A reader of the dump's tables."""
-        return TableReader(self.dump, workdir, aliases={new: usual for usual, new in self.columns.items()}, **more)
+        return TableReader(self.dump, workdir, aliases=self.aliases, **more)
 
     def check_columns(self, settings: NotesSettings) -> None:
         """Raise SourceError if a table that labels need lacks a column, before anything is collected."""

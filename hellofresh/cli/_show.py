@@ -14,7 +14,7 @@ from hellofresh.releases.collection import CollectionReport
 from hellofresh.releases.draw.release import Built
 from hellofresh.releases.publish import Publication
 from hellofresh.results.scoring.scores import ScoredSplit
-from hellofresh.results.split.panel import ALL_PERIODS, short_names
+from hellofresh.results.split.panel import ALL_PERIODS, is_hollow, section_of, short_names
 from hellofresh.results.split.tables import WITHOUT_LABELS, Score
 from hellofresh.runs.export import EvaluationReport
 from hellofresh.stats.intervals import few_clusters
@@ -161,6 +161,8 @@ def show_scored(output: CommandOutput, scored: ScoredSplit, *, private: bool = F
         _show_answered(output, scored, task)
     for task in sorted({score.task for score in scored.scores} - hidden):
         _show_scores(output, scored, task)
+    for task, ledger in scored.ledgers.items():
+        output.say(f"{task} {scored.edition}: {ledger}")
     if scored.why:
         output.say(f"note: {scored.edition} is scored again: {scored.why}")
     for note in scored.notes:
@@ -189,6 +191,8 @@ def _show_scores(output: CommandOutput, scored: ScoredSplit, task: str) -> None:
     others = [{score.origin: score for score in _headline(scored, task, metric)} for metric in metrics]
     ordered = sorted(others[0].values(), key=attrgetter("system"))
     ordered.sort(key=attrgetter("value"), reverse=metrics[0].higher_is_better)
+    hollow = {score.origin for score in ordered if is_hollow(score.provenance, task, scored.split)}
+    ordered.sort(key=lambda score: score.origin in hollow)
     names = short_names(ordered)
     rows = [
         _row(name, one, [of[one.origin] for of in others], wide=wide) for name, one in zip(names, ordered, strict=True)
@@ -200,6 +204,10 @@ def _show_scores(output: CommandOutput, scored: ScoredSplit, task: str) -> None:
     output.table(f"{what}: scores{_UNCHANGED if scored.skipped else ''}", columns, rows)
     _show_repetitions(output, what, [score for score in ordered if score.repetitions > 1], metrics[0])
     _warn_of_few(output, task, ordered)
+    if hollow:
+        systems = {s.origin for s in ordered if section_of(s.kind, s.regime, smoke_test=s.smoke_test) == "system"}
+        some = f"{len(hollow)} uploads, below the others" if systems - hollow else "only uploads"
+        output.say(f"note: {what}: {some}; answers can be looked up.")
 
 
 def _warn_of_few(output: CommandOutput, task: str, scores: Sequence[Score]) -> None:

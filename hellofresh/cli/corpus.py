@@ -36,7 +36,7 @@ from hellofresh.evidence.retrieval.corpora import (
 )
 from hellofresh.evidence.retrieval.documents import read_qrels
 from hellofresh.evidence.retrieval.rerank import FIRST_STAGE
-from hellofresh.evidence.retrieval.retrievers import Opening, open_retriever
+from hellofresh.evidence.retrieval.retrievers import IndexBuild, open_retriever
 from hellofresh.evidence.retrieval.sources import open_source, write_beir
 from hellofresh.releases.candidates import SourceFile
 from hellofresh.releases.draw.frozen import DatasetSource, claim_candidates, evidence_candidates, freeze
@@ -222,7 +222,7 @@ def _open(
     pool: Pool | None = None,
 ) -> list[Retriever]:
     with output.progress(f"open {corpus.name}") as bar:
-        return [open_retriever(name, corpus, Opening(pool, bar.line)) for name in names]
+        return [open_retriever(name, corpus, IndexBuild(pool, bar.line)) for name in names]
 
 
 def _pairs(found: Ranking) -> Iterator[tuple[str, float]]:

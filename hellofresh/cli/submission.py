@@ -171,12 +171,8 @@ def _beside_others(
     copied = about_copied_responses(Workspace.from_environment(), due.edition, due.ids, submission.predictions, path)
     flags = copied_from(submission, standings(submissions, due), due)
     copies = [Fault("copy", str(path), flag, "It will be flagged; explain this in the notes.") for flag in flags]
-    team, faults = submission.info.team, list[Fault]()
-    if other := look_alike(submission.team, team, known_teams(submissions)):
-        what = f"the team {team!r} in the folder {submission.team!r} looks like the team {other!r}"
-        fix = f"If it is your team, use the folder {other!r}; else choose another name."
-        faults.append(Fault("look-alike", str(path), what, fix))
-    return replace(checked, faults=tuple(faults), warnings=(*checked.warnings, *copies, *copied))
+    alike = look_alike(submission.team, submission.info.team, known_teams(submissions), str(path))
+    return replace(checked, faults=tuple(alike), warnings=(*checked.warnings, *copies, *copied))
 
 
 def _show_findings(output: CommandOutput, checked: SubmissionCheck, due: Due) -> None:
@@ -332,7 +328,8 @@ def list_entries(options: argparse.Namespace, output: CommandOutput) -> int:
         raise UsageError("no edition is named", fix="Add --edition E.", code="no-quarter")
     due = due_in(Workspace.from_environment(), options.edition, _split_of(options))
     found = standings(options.submissions, due)
-    output.result({"entries": [_as_json(item) for item in found.entries], "passed_over": list(found.passed_over)})
+    said = {"passed_over": list(found.passed_over), "ledger": to_json(found.ledger)}
+    output.result({"entries": [_as_json(item) for item in found.entries], **said})
     counts = "counts so far" if due.takes(now()) else "counts"
     rows = [_entry_row(item, counts) for item in found.entries]
     output.table(f"Submissions to {due.edition}{_named(due)}", ("entry", "name", "received", "state"), rows)
@@ -343,6 +340,7 @@ def list_entries(options: argparse.Namespace, output: CommandOutput) -> int:
             output.text(f"{item.origin}: {line}")
     for line in found.passed_over:
         output.text(line)
+    output.say(str(found.ledger))
     end = due.deadline and f"until {utc_text(due.deadline)}"
     output.text(f"Predictions are accepted {end or 'at any time: the labels of a frozen data set are public'}.")
     return 0

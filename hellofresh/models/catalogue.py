@@ -52,6 +52,24 @@ from hellofresh.models.tables import (
 from hellofresh.models.wires import WIRES
 from hellofresh.tasks import TASKS
 
+_RETRIEVERS: Mapping[str, str] = {
+    "tf-idf": "Retriever: TF-IDF, the cosine of weighted word counts.",
+    "bm25": "Retriever: BM25 over stemmed words.",
+    "minilm": "Retriever: all-MiniLM-L6-v2 on this machine, the nearest vectors.",
+    "hybrid": "Retriever: BM25 and MiniLM, their rankings put together.",
+    "bm25+minilm": "Retriever in two stages: BM25, its first 20 documents put in order by MiniLM.",
+}
+"""Descriptions of retrievers that need no file, for the list of models."""
+IN_FLIGHT = 8
+"""Default number of concurrent requests."""
+_IDENTIFYING = ("sent_parameters", "dropped", "hidden_tokens", "logprobs", "system_messages")
+"""The abilities that are part of a model's identity."""
+_ACCOUNT = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
+_MAKERS = frozenset(
+    {"api.openai.com", "api.anthropic.com", "generativelanguage.googleapis.com", "api.mistral.ai", "api.perplexity.ai"}
+)
+"""Hosts at which a model is gone when its maker shuts it down."""
+
 
 @dataclass(frozen=True, slots=True)
 class ModelContext:
@@ -287,14 +305,6 @@ def _retriever(name: str, context: ModelContext) -> Model:
     return RetrieverModel(name, context.workspace or Workspace.from_environment(), _RETRIEVERS.get(name, ""))
 
 
-_RETRIEVERS: Mapping[str, str] = {
-    "tf-idf": "Retriever: TF-IDF, the cosine of weighted word counts.",
-    "bm25": "Retriever: BM25 over stemmed words.",
-    "minilm": "Retriever: all-MiniLM-L6-v2 on this machine, the nearest vectors.",
-    "hybrid": "Retriever: BM25 and MiniLM, their rankings put together.",
-    "bm25+minilm": "Retriever in two stages: BM25, its first 20 documents put in order by MiniLM.",
-}
-"""Descriptions of retrievers that need no file, for the list of models."""
 _BASELINES: Mapping[str, tuple[str, Callable[[ModelContext], Model]]] = {
     "always-yes": (
         "Baseline: says yes to every sample; always-CLASS, such as always-false, says a class of the task.",
@@ -340,15 +350,6 @@ CATALOGUE: Mapping[str, CatalogueEntry] = {
 
 ENDPOINT = "openai:"
 """Prefix of models at an address, which need no table."""
-IN_FLIGHT = 8
-"""Default number of concurrent requests."""
-_IDENTIFYING = ("sent_parameters", "dropped", "hidden_tokens", "logprobs", "system_messages")
-"""The abilities that are part of a model's identity."""
-_ACCOUNT = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
-_MAKERS = frozenset(
-    {"api.openai.com", "api.anthropic.com", "generativelanguage.googleapis.com", "api.mistral.ai", "api.perplexity.ai"}
-)
-"""Hosts at which a model is gone when its maker shuts it down."""
 _OPENAI, _KEY, _ADDRESS = "https://api.openai.com/v1", "OPENAI_API_KEY", "OPENAI_BASE_URL"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hellofresh.core.calendar import Calendar
 from hellofresh.results.board.schema import NO_ANSWER, REFUSED, AgreementRow, AnswerShare, Participant, PeriodDates
 from leaderboard.components.charts import answer_style, answers_bar, calendar_bar
-from leaderboard.components.labels import Links, day, money, until
+from leaderboard.components.labels import Links, by_state, day, money, until
 from leaderboard.components.markup import DASH, Html, el, heading, inner_link, join, named, visible
 from leaderboard.components.scale import Scale, class_names, plain_scale, scale_of
 from leaderboard.components.standings import (
@@ -21,6 +21,7 @@ from leaderboard.components.standings import (
     headline_columns,
     provenance_cell,
     regime_cell,
+    usual,
 )
 from leaderboard.components.tables import (
     Cell,
@@ -75,11 +76,16 @@ def _calendar(days: Calendar) -> Html:
     """The quarter's days on a time line."""
     stops = {"Opens": days.opens, "Predictions due": days.deadline, "Labels revealed": days.reveals}
     said = (
-        f"Predictions are accepted from {day(days.opens)} until ",
-        until(days.deadline),
-        "; labels are revealed on ",
-        until(days.reveals),
-        ".",
+        by_state(
+            days.deadline,
+            [f"Predictions are accepted from {day(days.opens)} until ", until(days.deadline)],
+            [f"Predictions were accepted until {day(days.deadline)}"],
+        ),
+        by_state(
+            days.reveals,
+            ["; labels are revealed on ", until(days.reveals), "."],
+            [f"; labels were due on {day(days.reveals)}."],
+        ),
     )
     marks = (el("li", el("strong", name), " ", el("span", day(at))) for name, at in stops.items())
     return el(
@@ -175,7 +181,7 @@ def _answer_cells(shares: Sequence[AnswerShare], label: int) -> tuple[Cell, Cell
 
 
 def _agreement(taking_part: Sequence[Participant], pairs: Sequence[AgreementRow]) -> Html | None:
-    """Agreement of each two systems, as a square of shares; darker cells are further beyond chance."""
+    """Agreement of each two systems, as a square of shares; stronger colours are further beyond chance."""
     named_in = {pair.one for pair in pairs} | {pair.two for pair in pairs}
     shown = [one for one in taking_part if one.origin in named_in][:_MOST_COMPARED]
     if len(shown) < 2:
@@ -195,8 +201,8 @@ def _agreement(taking_part: Sequence[Participant], pairs: Sequence[AgreementRow]
             cells.append(el("td", f"{pair.same / pair.n:.2f}", style=share, title=title, role="cell", data_label=label))
         rows.append(el("tr", *cells, role="row"))
     said = (
-        "The share of samples on which two systems gave the same answer. The darker, the more they agree beyond "
-        "chance (Cohen's kappa)."
+        "The share of samples on which two systems gave the same answer. The stronger the colour, the more they agree "
+        "beyond chance (Cohen's kappa)."
     )
     title, body = "Agreement between systems", el("tbody", *rows, role="rowgroup")
     square = grouped_table(title, heads, [body], "hf-agreement hf-wide")
@@ -224,7 +230,7 @@ def _samples(periods: Sequence[PeriodDates], classes: int) -> Html | None:
 
 def _last(lines: Sequence[Line], before: SplitKey, scale: Scale, links: Links) -> Html:
     """The first systems of the last revealed quarter, with a link to the whole table."""
-    first = sorted(lines, key=lambda line: list(GROUPS).index(group_of(line.result)))
+    first = sorted(usual(lines), key=lambda line: list(GROUPS).index(group_of(line.result)))
     rows = (
         [(named(line.result.entry.system), named(line.result.entry.team, 60)), *headline_cells(line.result, scale)]
         for line in first[:_LAST]

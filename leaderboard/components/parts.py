@@ -185,9 +185,14 @@ class GuessPart:
 
 
 @dataclass(frozen=True, slots=True)
+class TableForm:
+    """The form that compares the systems of a visitor's table."""
+
+
+@dataclass(frozen=True, slots=True)
 class Chooser:
     """The boxes of task and edition."""
 
 
-Handled = DataTable | ChartPart | File | Offer | UploadForm | RankingPart | TwoColumns | GuessPart | Chooser
+Handled = DataTable | ChartPart | File | Offer | UploadForm | TableForm | RankingPart | TwoColumns | GuessPart | Chooser
 Part = Html | str | Handled

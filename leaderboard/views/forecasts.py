@@ -9,6 +9,7 @@ from datetime import datetime
 import numpy as np
 import polars as pl
 
+from hellofresh.core.parquet import Estimate
 from hellofresh.results.board.schema import CalibrationRow, Prospect, SampleRow
 from hellofresh.results.split.tables import AnswerRow
 from hellofresh.stats.metrics import Forecasts
@@ -29,7 +30,7 @@ from leaderboard.components.standings import (
     headline_columns,
     ranked_data,
 )
-from leaderboard.components.tables import Cell, Column, score, scrolled, table
+from leaderboard.components.tables import Cell, Column, estimated, score, scrolled, table
 from leaderboard.data.board import Board, SplitKey
 from leaderboard.views.pictures import calibration
 from leaderboard.views.visit import Choices, Page, Visit
@@ -48,6 +49,7 @@ _PARTS = (
     "Reliability: how far stated probabilities are from what came true (0 is best). Resolution: how well they separate "
     "samples (more is better). Uncertainty: how open the outcomes were. Small figures are 95% intervals by groups."
 )
+_PART_NAMES = ("Reliability", "Resolution", "Uncertainty")
 _MOST_SAMPLES = 10
 
 
@@ -100,10 +102,10 @@ def _show_results(visit: Visit, split: SplitKey) -> None:
 def _forecasts_data(lines: Sequence[Line], view: View, parts: Mapping[str, CalibrationRow]) -> DataTable:
     """The ranking as values: the usual table with the parts of the Brier score."""
     usual = ranked_data(lines, view.scale)
-    found = [parts.get(origin) for origin in usual.keys]
+    found = zip(*(_parts_of(parts.get(origin)) for origin in usual.keys), strict=True)
     added = [
-        DataColumn(name.capitalize(), [getattr(one, name, None) for one in found], "%.3f")
-        for name in ("reliability", "resolution", "uncertainty")
+        DataColumn(name, [None if part is None else part.value for part in of_all], "%.3f")
+        for name, of_all in zip(_PART_NAMES, found, strict=True)
     ]
     return replace(
         usual, title="Systems by relative Brier index", columns=[*usual.columns[:4], *added, *usual.columns[4:]]
@@ -113,12 +115,12 @@ def _forecasts_data(lines: Sequence[Line], view: View, parts: Mapping[str, Calib
 def _ranked(lines: Sequence[Line], view: View, parts: Mapping[str, CalibrationRow]) -> Html:
     scale = view.scale
     columns: list[Column] = [("rank", "#"), ("name", "System"), *headline_columns(scale), ("number", "Brier index")]
-    columns += [("number", name) for name in ("Log score", "Reliability", "Resolution", "Uncertainty")]
+    columns += [("number", name) for name in ("Log score", *_PART_NAMES)]
     rows: list[list[Cell]] = []
     for line in lines:
         entry, found = line.result.entry, parts.get(line.result.entry.origin)
         address = view.links.to("system", view.split, system=entry.origin)
-        own = [_part(found, name) for name in ("reliability", "resolution", "uncertainty")]
+        own = [estimated(part) for part in _parts_of(found)]
         name = inner_link(address, named(entry.name)), named(entry.team, 60)
         place = str(line.rank) if line.rank and group_of(line.result) == "system" else DASH
         others = [score(line.result.metric(metric)) for metric in ("brier_index", "log_score")]
@@ -126,9 +128,9 @@ def _ranked(lines: Sequence[Line], view: View, parts: Mapping[str, CalibrationRo
     return scrolled(table("Systems by relative Brier index", columns, rows, "hf-standings"))
 
 
-def _part(found: CalibrationRow | None, name: str) -> Cell:
-    value, low, high = (None if found is None else getattr(found, f"{name}{end}") for end in ("", "_low", "_high"))
-    return DASH if value is None else (f"{value:.3f}", f"{low:.3f}{DASH}{high:.3f}")
+def _parts_of(found: CalibrationRow | None) -> tuple[Estimate | None, ...]:
+    """The parts of the Brier score, as `_PART_NAMES` names them."""
+    return (None, None, None) if found is None else (found.reliability, found.resolution, found.uncertainty)
 
 
 def _hardest(visit: Visit, split: SplitKey) -> Html | None:

@@ -51,6 +51,7 @@ from leaderboard.components.standings import (
     hidden_columns,
     in_groups,
     lines_of,
+    only_uploads,
     plain_row,
     prices,
     ranked_data,
@@ -150,7 +151,7 @@ def _show_table(visit: Visit, split: SplitKey, lines: list[Line], prompt: str) -
         visit.handle(lambda: join([tools, whole]), lambda: ranked_data(shown, scale) if shown else el("p", said))
         return
     ranking = RankingPicture.of(shown, board, split, drawn, visit.links)
-    groups = in_groups(usual(shown))
+    groups = in_groups(shown if only_uploads(shown) else usual(shown))
     living = not is_frozen(split.edition)
     times = [by_quarter(board, split, list(groups), scale), by_period(board, split, groups, scale)] if living else []
     charts = [*times, calibration(board, split, groups)]
@@ -175,14 +176,12 @@ def _show_table(visit: Visit, split: SplitKey, lines: list[Line], prompt: str) -
 
 def podium(lines: Sequence[Line], board: Board, split: SplitKey, scale: Scale, links: Links) -> Html | None:
     """Who is in front and how surely; None without a system or a baseline."""
-    front, short = front_of(lines, split, scale), short_verdict(lines, board, split, scale, links)
+    front, short = front_of(lines, scale), short_verdict(lines, board, split, scale, links)
     if not short:
         return None
     if front is None:
         return el("p", *short, class_="hf-verdict")
-    said = front.said or join(short)
-    kind = "" if front.real is None else " hf-sure" if front.real else " hf-close"
-    return el("section", el("h2", front.title), front.seal, el("p", said), class_=f"hf-podium{kind}")
+    return front.draw(front.said or join(short))
 
 
 def _copies(board: Board, split: SplitKey) -> Iterable[Choices]:
@@ -297,6 +296,12 @@ def with_ceiling(board: Board, split: SplitKey, scale: Scale) -> tuple[Scale, Ht
         "redrawn raters. "
     )
     return replace(scale, ceiling=found.get(scale.title)), el("p", el("small", note))
+
+
+def whole_scale(board: Board, split: SplitKey) -> Scale:
+    """The scale of a split with people and ceiling."""
+    drawn, _ = with_people(board, split, scale_of(board, split))
+    return with_ceiling(board, split, drawn)[0]
 
 
 def _plain_ceiling(board: Board, split: SplitKey, like: Row) -> Iterable[Row]:

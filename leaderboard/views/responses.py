@@ -21,7 +21,7 @@ from leaderboard.components.markup import (
     notice,
     visible,
 )
-from leaderboard.components.tables import Cell, Column, cell, grouped_table, scrolled, span, table
+from leaderboard.components.tables import Cell, Column, cell, estimated, grouped_table, scrolled, table
 from leaderboard.views.visit import Page, Visit, where
 
 _LEDE = "What systems wrote, judged by people, models and classifiers, criterion by criterion."
@@ -141,21 +141,18 @@ def _judge_table(judge: str, rows: Sequence[JudgeRow]) -> Html:
     """One judge compared with people, by criterion."""
     numbers = ("Pairs as people", "Kappa", "People's own", "Spearman", "Rated by both")
     columns = [("name", "Criterion"), *(("number", name) for name in numbers), ("text", "May rank")]
-    lines: list[list[Cell]] = []
-    for row in rows:
-        accuracy = DASH if row.accuracy is None else f"{row.accuracy:.0%}"
-        limits = None if row.accuracy_low is None else f"{row.accuracy_low:.0%}{DASH}{row.accuracy_high:.0%}"
-        lines.append(
-            [
-                visible(row.title),
-                (accuracy, limits),
-                (f"{row.kappa:.2f}", span(f"{row.kappa_low:.2f}", f"{row.kappa_high:.2f}")),
-                DASH if row.people_kappa is None else f"{row.people_kappa:.2f}",
-                (f"{row.correlation:.2f}", span(f"{row.correlation_low:.2f}", f"{row.correlation_high:.2f}")),
-                f"{row.responses:,}",
-                "yes" if row.ranks else "not validated",
-            ]
-        )
+    lines: list[list[Cell]] = [
+        [
+            visible(row.title),
+            estimated(row.accuracy, ".0%"),
+            estimated(row.kappa, ".2f"),
+            DASH if row.people_kappa is None else f"{row.people_kappa:.2f}",
+            estimated(row.correlation, ".2f"),
+            f"{row.responses:,}",
+            "yes" if row.ranks else "not validated",
+        ]
+        for row in rows
+    ]
     smoke = (
         notice("A smoke test.", "It shows that judging works; it never ranks systems.") if judge == SMOKE_TEST else None
     )

@@ -9,7 +9,7 @@ import pytest
 
 from hellofresh.cli import main
 from hellofresh.models import Answer, Finish, Request
-from hellofresh.runs.prompts import load_prompt_set
+from hellofresh.runs.prompts import STANDARD, load_prompt_set
 from hellofresh.runs.regimes import REGIMES, regimes_for
 from hellofresh.tasks import TASKS
 from tests.fakes import FakeModel, catalogued, fake_spec
@@ -36,7 +36,9 @@ def test_list_names_every_prompt_of_every_task_and_regime(cli) -> None:
     rows = cli.json("prompts")
     sets = {(task, REGIMES[regime].prompts_from) for task in TASKS for regime in regimes_for(TASKS[task])}
     found = [(row["task"], row["regime"], row["prompt"]) for row in rows]
-    assert sorted(found) == sorted((*one, prompt.id) for one in sets for prompt in load_prompt_set(*one).prompts)
+    both = {one.sha256: one for pair in sets for one in (load_prompt_set(*pair), load_prompt_set(*pair, STANDARD))}
+    assert sorted(found) == sorted((one.task, one.regime, prompt.id) for one in both.values() for prompt in one.prompts)
+    assert {row["set"] for row in rows if row["task"] == "x-notes" and row["lacks"]} == {STANDARD}
     assert len(found) > 500
     assert {row["regime"] for row in rows} == {regime.prompts_from for regime in REGIMES.values()}
 
@@ -72,11 +74,11 @@ def test_show_walks_through_an_agents_whole_conversation_with_its_searches(cli, 
 
 def test_rephrase_writes_a_set_that_evaluate_takes(cli, make, place, writer) -> None:
     out = place / "own.toml"
-    arguments = ("prompts", "x-notes", "--rephrase", "writer", "--out", out)
+    arguments = ("prompts", "x-notes", "--prompt-set", "standard", "--rephrase", "writer", "--out", out)
     done = cli.json(*arguments)
     assert (done["prompts"], writer.closed) == (["manual", "rephrased-1"], 1)
     assert "attempt 1: taken" in cli.err
-    assert load_prompt_set("x-notes", "zero-shot", out).prompts[1].instruction == GOOD
+    assert load_prompt_set("x-notes", "zero-shot", str(out)).prompts[1].instruction == GOOD
     make.release(make.notes(2, 2))
     writer.say = says("Yes")
     done = cli.json("evaluate", *HERE, "--model", "writer", "--prompt-set", out)
@@ -116,7 +118,7 @@ def test_the_embedded_model_rephrases_well_or_is_refused_clearly(capsys, place) 
     code = main(["prompts", "x-notes", "--rephrase", "smollm2-135m", "--out", str(out), "--json"])
     said = capsys.readouterr()
     if code == 0:
-        made = [prompt.id for prompt in load_prompt_set("x-notes", "zero-shot", out).prompts]
+        made = [prompt.id for prompt in load_prompt_set("x-notes", "zero-shot", str(out)).prompts]
         assert made == json.loads(said.out)["prompts"]
     else:
         assert (code, out.exists()) == (1, False)

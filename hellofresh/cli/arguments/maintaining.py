@@ -113,8 +113,8 @@ COMMANDS = (
         ),
         option(
             "--set NAME=V",
-            "labels=binary: two classes instead of all (some data sets); language=fr: that of the statements "
-            "(liar-new); seed=TEXT: of the draw (hellofresh)",
+            "labels=binary: two classes instead of all (some data sets), labels=six (liar-new); language=fr: that of "
+            "the statements (liar-new); seed=TEXT: of the draw (hellofresh)",
             many=True,
         ),
         option("--sample N", "draw N samples instead of taking all rows"),
@@ -253,6 +253,7 @@ COMMANDS = (
         "quarter:restore",
         option("--from TARGET", "a folder that 'release publish' wrote, or hub:OWNER/NAME", dest="source"),
         option("--new-key", "make a new escrow key"),
+        option("--witness RELEASE=SHA256", "keep on record a manifest's hash that somebody else noted"),
         submissions="own",
     ),
 )

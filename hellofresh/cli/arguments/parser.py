@@ -20,6 +20,8 @@ _REPORTS = {
 """Patterns of argparse's messages, with their replacements."""
 REQUIRED = object()
 """Marks an option that must be given."""
+_ELSEWHERE = {"reveal": "'hellofresh release run' reveals what is due."}
+"""Words that users type for another command."""
 
 
 class _Help(argparse.HelpFormatter):
@@ -160,10 +162,6 @@ class Variants:
                     missing.append(flag)
                 setattr(found, name, of.get(chosen))
         return f"the following arguments are required with {chosen}: {', '.join(missing)}" if missing else ""
-
-
-_ELSEWHERE = {"reveal": "'hellofresh release run' reveals what is due."}
-"""Words that users type for another command."""
 
 
 def _close(word: str, known: Sequence[str]) -> str:

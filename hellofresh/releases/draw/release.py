@@ -68,7 +68,7 @@ from hellofresh.releases.life.manifest import (
     tombstone_rows,
     write_manifest,
 )
-from hellofresh.releases.life.record import refuse_another, was_opened
+from hellofresh.releases.life.record import name_of, read_record, refuse_another, was_opened
 from hellofresh.tasks import Task, task_makers
 from hellofresh.tasks.samples import MAIN, Candidate, Sample, to_json
 
@@ -199,7 +199,7 @@ def build_release(
     changes = stage.changes(of_code=not frozen)
     if changes == [] and (frozen or exposed.has_key()):
         return _built(task, quarter, read_manifest(plan.folder), skipped=True)
-    if frozen and not (stage.has_key() and exposed.has_key()):
+    if frozen:
         return _built(task, quarter, read_manifest(plan.folder), skipped=True, frozen=True)
     chosen, written = _write(plan)
     gone = []
@@ -359,8 +359,27 @@ def _labels(task: Task) -> int:
 
 
 def _is_frozen(workspace: Workspace, folder: Path) -> bool:
-    """Whether a release from real sources exists that was opened; the date alone freezes nothing."""
-    return (folder / MANIFEST).is_file() and was_opened(workspace, folder, read_manifest(folder))
+    """Whether a release from real sources exists that was opened; the date alone freezes nothing.
+
+    Raises:
+        ReleaseError: if it was opened and is damaged: nothing that others refer to is drawn again.
+    """
+    path = folder / MANIFEST
+    manifest = read_manifest(folder) if path.is_file() else None
+    if manifest is None and name_of(workspace, folder) not in read_record(workspace).opened:
+        return False
+    if manifest is not None and not was_opened(workspace, folder, manifest):
+        return False
+    changed = [] if manifest is None else [folder / one.path for one in manifest.files if not one.is_in(folder)]
+    if manifest is not None and not changed:
+        return True
+    raise ReleaseError(
+        "is missing or has been changed, and the quarter has opened",
+        where=str(changed[0] if changed else path),
+        expected="the file that was opened",
+        fix="Take it over from where it was published: hellofresh quarter restore --from TARGET",
+        code="damaged-release",
+    )
 
 
 def _write_private(plan: _Plan, selection: Selection, kept: Sequence[Sample]) -> list[Path]:

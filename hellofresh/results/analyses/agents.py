@@ -25,7 +25,7 @@ from hellofresh.results.analyses.base import (
     missing,
     table_of,
 )
-from hellofresh.results.split.panel import Panel, System
+from hellofresh.results.split.panel import CONTROLS, Panel, System
 from hellofresh.stats.clusters import cluster_tables
 from hellofresh.stats.intervals import metric_interval
 from hellofresh.stats.metrics import mean
@@ -131,9 +131,10 @@ class AgentPanel:
 
     @property
     def searching(self) -> Iterator[tuple[System, Sequence[SampleTrace | None]]]:
-        """The systems that can search, with their traces."""
+        """The systems that can search, with their traces; not controls or offline baselines."""
         for system in self.panel.systems:
-            if system.origin in self.traces and OFFLINE not in system.settings.split(", "):
+            cannot = system.regime in CONTROLS or OFFLINE in system.settings.split(", ")
+            if system.origin in self.traces and not cannot:
                 yield system, self.traces[system.origin]
 
     def offline(self, system: System) -> System | None:

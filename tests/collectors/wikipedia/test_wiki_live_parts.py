@@ -330,10 +330,10 @@ def test_the_draw_is_as_configured_unless_the_command_line_says_otherwise():
     settings = WikiSourceSettings(api=API, contact="me@example.org", draw_pages=8, lookback=0, draw_seed="x")
     names = ("api", "contact", "draw_pages", "window_minutes", "per_window", "lookback", "draw_seed", "per_minute")
     silent = argparse.Namespace(**dict.fromkeys((*names, "deadline_hours")), pages=())
-    assert live_source(settings, silent) == live_source(settings)
+    assert live_source(settings, vars(silent)) == live_source(settings)
     assert live_source(settings).sampling == EditSampling(pages=8, lookback=0, seed="x")
     silent.draw_pages, silent.deadline_hours = 20, 1.5
-    said = live_source(settings, silent)
+    said = live_source(settings, vars(silent))
     assert (said.sampling.pages, said.sampling.lookback, said.deadline_h) == (20, 0, 1.5)
 
 
