@@ -42,7 +42,7 @@ class Front:
     Attributes:
         leaders: the first system, and those that do not differ significantly from it.
         others: the further ranked systems.
-        real: whether the first is significantly ahead of the second; None with a single system.
+        real: whether the first is significantly ahead of the second; None if there is no second, or untested.
     """
 
     leaders: Sequence[Line]
@@ -53,7 +53,7 @@ class Front:
     def title(self) -> Html | str:
         """Who leads, in a few words."""
         names = [named(line.result.entry.name, 40) for line in self.leaders]
-        if self.real is None:
+        if self.real is None and not self.others:
             return join([names[0], " is the only system so far"])
         if len(names) == 1:
             return join([names[0], " leads"])
@@ -63,7 +63,7 @@ class Front:
 
     @property
     def seal(self) -> Html | None:
-        """Whether the lead is real, in words and a sign; None with a single system."""
+        """Whether the lead is real, in words and a sign; None if that is unknown."""
         if self.real is None:
             return None
         sign, said, kind = ("\N{BLACK CIRCLE}", "lead is real", "sure") if self.real else (
@@ -101,7 +101,8 @@ def front_of(lines: Sequence[Line], scale: Scale) -> Front | None:
     first, *rest = ranked
     level = [line for line in rest if first.standing and line.standing and _tied(first.standing, line.standing)]
     others = [line for line in rest if line not in level]
-    return Front([first, *level], others, None if not rest else rest[0] in others)
+    tested = bool(rest) and first.standing is not None and rest[0].standing is not None
+    return Front([first, *level], others, rest[0] in others if tested else None)
 
 
 def _tied(one: Standing, two: Standing) -> bool:
@@ -188,7 +189,7 @@ def _lane(line: Line, drawn: Scale, colours: Mapping[str, int], *, is_named: boo
     name = None
     if is_named:
         regime = el("small", f" {about}") if (about := regime_beside(entry)) else None
-        side = f"right:{100 * (1 - low):.2f}%" if low > 0.4 else f"left:{100 * high:.2f}%"
+        side = f"right:{100 * (1 - low):.2f}%" if low > 1 - high else f"left:{100 * high:.2f}%"
         name = el("span", named(entry.name, 28), regime, style=side)
     style = f"--low:{100 * low:.2f}%;--width:{100 * (high - low):.2f}%;--at:{100 * at:.2f}%"
     return el("div", el("i"), name, class_=kind, style=style, title=f"{visible(entry.name, 60)}: {_said(line)}")
@@ -196,7 +197,7 @@ def _lane(line: Line, drawn: Scale, colours: Mapping[str, int], *, is_named: boo
 
 def regime_beside(entry: BoardEntry) -> str:
     """The regime, unless the name says it already."""
-    return "" if entry.regime == "none" or entry.regime in entry.name else visible(entry.regime, 20)
+    return "" if entry.regime in ("none", "not stated") or entry.regime in entry.name else visible(entry.regime, 20)
 
 
 def _said(line: Line) -> str:
