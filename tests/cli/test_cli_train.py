@@ -100,18 +100,8 @@ def test_a_method_fills_in_its_own_defaults() -> None:
         return vars(command_line("train").parse_args(["train", *words]))
 
     one, two = parsed("reranker", "--corpus", "c"), parsed("rloo", "--data", "a", "--model", "b")
-    assert (one["run"], one["recipe"], one["model"], one["judge"]) == (
-        "hellofresh.cli.train:train_reranker",
-        "rarg",
-        "minilm",
-        None,
-    )
-    assert (two["run"], two["recipe"], two["judge"], two["corpus"]) == (
-        "hellofresh.cli.train:tune_by",
-        "rarg",
-        "rules",
-        None,
-    )
+    assert (one["recipe"], one["model"], one["judge"]) == ("rarg", "minilm", None)
+    assert (two["recipe"], two["judge"], two["corpus"]) == ("rarg", "rules", None)
 
 
 # --- `hellofresh train reward` and `judge --by rewards`: from labels to a table of systems that respond to claims.
