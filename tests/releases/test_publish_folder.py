@@ -16,9 +16,9 @@ from hellofresh.core.files import read_json, read_jsonl, sha256_file
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.life.manifest import BUNDLED
 from hellofresh.releases.life.state import reveal
-from hellofresh.releases.publish import publish_to_folder
 from hellofresh.releases.publish._card import card, card_texts, statements
 from hellofresh.releases.publish._parts import _united, opened_parts
+from hellofresh.releases.publish.folder import publish_to_folder
 from hellofresh.tasks import TASKS
 from tests.fakes import contents, refused
 
