@@ -124,7 +124,7 @@ def test_a_system_shows_its_scores_and_its_record() -> None:
 @pytest.mark.parametrize(("record", "words"), [
     ({"counts": {"asked": 9, "read": 9, "cut": 0}}, None),
     ({}, None),
-    ({"counts": {"asked": 9, "read": 4, "cut": 3, "empty": 2}}, "4 of 9 answers read; 3 cut off at the limit of tokens"),
+    ({"counts": {"asked": 9, "read": 4, "cut": 3, "empty": 2}}, "4 of 9 answers read; 3 cut off at the limit"),
     ({"counts": {"asked": 9, "read": 8, "unreadable": 1}, "elsewhere": 1}, "8 of 9 answers read; 1 not readable; 1 of"),
 ])  # fmt: skip
 def test_a_system_shows_what_became_of_its_answers(record: dict[str, Any], words: str | None) -> None:
