@@ -37,7 +37,7 @@ from leaderboard.components.quarters import contamination_notice, is_model
 from leaderboard.components.ranking import field
 from leaderboard.components.scale import Scale, class_names, figure, scale_of
 from leaderboard.components.standings import all_lines, group_of, heat_map, score_table
-from leaderboard.components.tables import Cell, Column, estimate, estimated, facts, score, scrolled, table
+from leaderboard.components.tables import Cell, Column, estimate, facts, score, scrolled, table
 from leaderboard.data.board import Board, ScoreCell, SplitKey
 from leaderboard.views.compare import Lead, lead_of
 from leaderboard.views.leaderboard import whole_scale
@@ -49,6 +49,14 @@ _PROVENANCES = {
     "run": "run here; journal and transcripts are kept",
     "uploaded": "uploaded by the team; how they were made cannot be checked",
 }
+_FATES = {
+    "unreadable": "not readable",
+    "cut": "cut off at the limit of tokens",
+    "empty": "empty",
+    "refused": "refused",
+    "failed": "failed",
+}
+"""Names in a run's record, in words."""
 _CONTAMINATION = {
     "possible": "the cutoff is after outcomes could be known: the training data may hold them",
     "unlikely": "the cutoff is before any outcome could be known",
@@ -186,6 +194,7 @@ def _facts(board: Board, split: SplitKey, result: ScoreCell, scale: Scale, known
         ("Regime", named(entry.regime, 30) if entry.regime != "none" else None),
         ("Answers", None if is_frozen(split.edition) and entry.provenance == "uploaded" else how),
         ("No answer", silent),
+        ("All prompts", _became(known)),
         ("Judged", f"{result.n:,} of {result.n_split:,} samples{failed}"),
         ("Entered", entered),
         ("Main model", model_said(result.facts)),
@@ -194,6 +203,18 @@ def _facts(board: Board, split: SplitKey, result: ScoreCell, scale: Scale, known
         ("About it", named(result.about, 2000) if result.about else None),
     ]
     return join([heading("About this entry"), facts(rows)])
+
+
+def _became(known: SystemFacts | None) -> str | None:
+    """What became of the answers of a run, by its own record; None without one, or if all were read."""
+    record = json.loads(known.manifest) if known and known.manifest else {}
+    counts = record.get("counts", {})
+    rest = [f"{counts[fate]:,} {words}" for fate, words in _FATES.items() if counts.get(fate)]
+    if not rest:
+        return None
+    if elsewhere := record.get("elsewhere"):
+        rest.append(f"{elsewhere:,} of these state an answer later in the text, where it does not count")
+    return f"{counts['read']:,} of {counts['asked']:,} answers read; {'; '.join(rest)}"
 
 
 def _cost(known: SystemFacts | None) -> str | None:
@@ -397,8 +418,7 @@ def calibration_section(board: Board, split: SplitKey, origin: str) -> Html | No
     figures = facts((term, join([value, el("small", f" {what}.")])) for term, value, what in lines)
     drawn = el("div", reliability_plot(bins), listed, class_="hf-beside")
     few = el("p", "There are too few clusters of samples for reliable intervals.") if first.few_clusters else None
-    prompts = _prompts(found) if len(found) > 1 else None
-    return join([heading("Calibration", _EXPLAINED), figures, few, drawn, prompts])
+    return join([heading("Calibration", _EXPLAINED), figures, few, drawn])
 
 
 def _subject(name: str) -> str:
@@ -412,17 +432,6 @@ def _error(found: CalibrationRow) -> str:
         return DASH
     tested = "" if found.ece_p_value is None else f"; calibrated: p = {found.ece_p_value:.3f}"
     return f"{found.ece:.3f} ({found.ece_debiased:.3f}{tested})"
-
-
-def _prompts(found: Sequence[CalibrationRow]) -> Html:
-    """Calibration of all prompts."""
-    rows: list[list[Cell]] = []
-    for one in found:
-        brier = estimated(one.brier, ".3f", ".2f")
-        rows.append([(named(one.prompt, 60), _subject(one.subject)), brier, _error(one), f"{one.n:,}"])
-    columns = [("name", "Prompt"), ("number", "Brier score"), ("number", "ECE"), ("number", "Samples")]
-    listed = scrolled(table("Calibration by prompt", columns, rows, "hf-prompts"))
-    return el("details", el("summary", "Every prompt and class"), listed)
 
 
 PAGE = Page("System", "system", _compose, _LEDE, _copies, "systems")

@@ -113,8 +113,8 @@ COMMANDS = (
         ),
         option(
             "--set NAME=V",
-            "labels=binary: two classes instead of all (some data sets); language=fr: that of the statements "
-            "(liar-new); seed=TEXT: of the draw (hellofresh)",
+            "labels=binary: two classes instead of all (some data sets), labels=six (liar-new); language=fr: that of "
+            "the statements (liar-new); seed=TEXT: of the draw (hellofresh)",
             many=True,
         ),
         option("--sample N", "draw N samples instead of taking all rows"),
