@@ -348,12 +348,15 @@ def notes_source(
 
     Raises:
         UnknownNameError: if a service is unknown.
+        UsageError: if several are named.
     """
     for name in posts_from:
         if name not in notes.SERVICES:
             raise UnknownNameError("service of posts", name, notes.SERVICES)
+    if len(posts_from) > 1:
+        raise UsageError("several services of posts", where=",".join(posts_from), expected="one", code="many-services")
     online = None
-    for name in posts_from[:1]:
+    for name in posts_from:
         said = settings.service(name).model_dump(exclude_none=True)
         service = notes.SERVICES[name]
         manners = {field.name: said.pop(field.name) for field in fields(service.manners) if field.name in said}
