@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from collections import defaultdict
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 from hellofresh.api.harnesses.lm_eval_scores import write_folder
 from hellofresh.cli._output import CommandOutput
-from hellofresh.cli._show import ConsoleShow, show_built
+from hellofresh.cli._show import BriefShow, ConsoleShow, show_built
 from hellofresh.config import Settings, SourceSettings
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition
@@ -72,15 +73,25 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
         SourceSettings.model_validate(named) if named else None,
         sample=options.sample or not options.datasets,
     )
-    pipeline.run_release(
-        Steps(Workspace.from_environment(), options.submissions, ConsoleShow(output), options.yes_it_is),
-        Settings.load(),
-        sources,
-        models=models_at(options.base_url, *(options.models or Settings.load().evaluate.models)),
+    workspace, settings = Workspace.from_environment(), Settings.load()
+    go = partial(
+        pipeline.run_release,
+        settings=settings,
+        sources=sources,
+        models=models_at(options.base_url, *(options.models or settings.evaluate.models)),
         limit=options.limit,
         analyses=not options.no_analyses,
         datasets=options.datasets or (),
     )
+    if named or settings.sources.any or output.as_json:  # what real sources left out is to be read
+        go(Steps(workspace, options.submissions, ConsoleShow(output), options.yes_it_is))
+        return 0
+    log = workspace.root / "logs" / f"release-{now():%Y-%m-%d}.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("a", encoding="utf-8") as file:
+        show = BriefShow(output, log=ConsoleShow(CommandOutput(as_json=False, file=file)))
+        go(Steps(workspace, options.submissions, show, options.yes_it_is))
+    output.say(f"Everything else, notes and warnings too, is in {workspace.portable(log)}")
     return 0
 
 
