@@ -213,7 +213,7 @@ def _or_wait(steps: Steps, work: Callable[[], object]) -> None:
     except HelloFreshError as error:
         if error.code != "unconfirmed-time":
             raise
-        steps.show.say(f"note: {error}")
+        steps.show.last(f"note: {error}")
 
 
 def reveal_if_due(steps: Steps, quarter: Quarter, name: str) -> bool:
