@@ -165,15 +165,18 @@ def leaders(workspace: Workspace) -> Iterator[str]:
     """Who leads the newest edition of each task, by how much, and whether that is sure; baselines are not ranked."""
     scores, standings = (pl.read_parquet(workspace.board / f"{name}.parquet") for name in ("scores", "standings"))
     whole = scores.filter(split=MAIN, period=ALL_PERIODS, headline=True)
-    for (task,), found in sorted(whole.group_by("task")):
-        headline = get_task(str(task)).headline
-        newest = found.filter(edition=found["edition"].max(), metric=headline.name)
+    for name in whole["task"].unique().sort():
+        headline = get_task(name).headline
+        found = whole.filter(task=name, metric=headline.name)
+        if found.is_empty():
+            continue
+        newest = found.filter(edition=found["edition"].max())
         ranked = newest.join(standings, on=("edition", "task", "split", "origin"))
         tied = ranked.filter(tie_group=1).height
         first = ranked.sort("rank") if tied else newest.sort("value", descending=headline.higher_is_better)
         seal = f"too close to call ({tied} do not differ)" if tied > 1 else "lead is real"
         seal = seal if ranked.height > 1 else "the only one ranked" if tied else "none is ranked yet"
-        yield f"{task} {first['edition'][0]}: {first['system'][0]}, {headline.title} {first['value'][0]:.3f}; {seal}"
+        yield f"{name} {first['edition'][0]}: {first['system'][0]}, {headline.title} {first['value'][0]:.3f}; {seal}"
 
 
 def _open_built(workspace: Workspace, releases: Sequence[Built]) -> None:
