@@ -102,6 +102,7 @@ def verify_release(
     *,
     figures: Sequence[FigureName] = (),
     known: str | None = None,
+    listing: bool = True,
     handed_in: Mapping[str, Handover] | None = None,
 ) -> list[Check]:
     """Check a release.
@@ -110,6 +111,7 @@ def verify_release(
         folder: with the release's files.
         figures: which figures to show with their parts; every score is recomputed in any case.
         known: SHA-256 of a manifest noted earlier: the present one or an earlier version.
+        listing: whether the folder can be listed completely; over the web it cannot.
         handed_in: the counted submissions as received, by entry, where available.
 
     Returns:
@@ -130,13 +132,15 @@ def verify_release(
     if known is not None and known not in {manifest.sha256, *hashes}:
         faults.append(f"neither this manifest nor one before it has the SHA-256 {short(known)}")
     version = f"version {manifest['version']}, SHA-256 {manifest.sha256}"
+    unseen = [] if listing else ["whether there are files that nothing lists"]
     checks = [
         Check(name, "manifest", version, faults, unchecked=manifest.unchecked),
-        Check(name, "files", said, list(file_faults(folder, manifest))),
+        Check(name, "files", said, list(file_faults(folder, manifest)), unchecked=unseen),
         Check(name, "history", f"{len(hashes)} earlier version(s), each named by the next", broken, unchecked=former),
     ]
-    unknown = list(unlisted(folder, manifest, len(hashes)))
-    checks.append(Check(name, "listing", "no file that is not listed", unknown))
+    if listing:
+        unknown = list(unlisted(folder, manifest, len(hashes)))
+        checks.append(Check(name, "listing", "no file that is not listed", unknown))
     content = read_content(folder, manifest)
     return [*checks, *_content_checks(content), *_score_checks(folder, content, figures, handed_in)]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from hellofresh.core.files import canonical_json, read_json, read_jsonl, sha256_
 from hellofresh.core.folders import foreign_files
 from hellofresh.core.systems import MODEL_FACTS
 from hellofresh.core.workspace import Workspace
+from hellofresh.releases.fetch import fetch_release
 from hellofresh.releases.life.manifest import MANIFEST
 from hellofresh.releases.publish.check import check_publication
 from hellofresh.results.board.manifest import BoardFiles
@@ -41,7 +43,7 @@ from verifier.scores import BadFigureError, FigureName, Handover
 
 
 def verify(options: argparse.Namespace, output: CommandOutput) -> int:
-    """Check releases in a folder; returns 1 if a check fails."""
+    """Check releases in a folder, or one over the web; returns 1 if a check fails."""
     try:
         figures = [FigureName.parse(text) for text in options.figure]
     except BadFigureError as error:
@@ -49,12 +51,29 @@ def verify(options: argparse.Namespace, output: CommandOutput) -> int:
     if options.known is not None and not re.fullmatch(r"[0-9a-f]{64}", options.known):
         raise UsageError("not a SHA-256", where="--known", expected="64 hexadecimal digits", code="bad-hash")
     where = options.where or str(Workspace.from_environment().root / "releases")
-    checks = _check_folders(where, figures, options.known, options.submissions)
+    is_address = re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", where)
+    checks = (_check_fetched if is_address else _check_folders)(where, figures, options.known, options.submissions)
     _refuse_figures_of_other_releases(figures, checks)
     output.result([to_json(check) | {"ok": check.ok} for check in checks])
     for line in report_lines(checks):
         output.text(line)
     return 0 if all(check.ok for check in checks) else 1
+
+
+def _check_fetched(
+    address: str, figures: Sequence[FigureName], known: str | None, submissions: Path | None
+) -> list[Check]:
+    if submissions is not None:
+        raise UsageError(
+            "submissions are compared with releases in a folder",
+            where="--submissions",
+            fix="Download the quarter's releases first.",
+            code="bad-submissions",
+        )
+    with tempfile.TemporaryDirectory(prefix="hellofresh-") as temporary:
+        folder = Path(temporary)
+        fetch_release(address, folder)
+        return verify_release(folder, figures=figures, known=known, listing=False) + _repeats([folder])
 
 
 def _check_folders(

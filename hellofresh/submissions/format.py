@@ -273,8 +273,8 @@ class Prediction(Strict):
     @field_validator("label", mode="before")
     @classmethod
     def _whole_numbers(cls, value: object) -> object:
-        if isinstance(value, bool | float):
-            raise ValueError("must be a whole number or null, neither true or false nor a number with a point")
+        if isinstance(value, bool | float | str):
+            raise ValueError(f"{str(value)[:40]!r} is neither a class nor the number of one")
         return value
 
     @field_validator("probabilities")
@@ -439,7 +439,7 @@ def _read_line(
     row: object = None
     try:
         row = read(line)
-        return Prediction.model_validate(_numbered(row) if isinstance(row, dict) else row)
+        return Prediction.model_validate(numbered(row) if isinstance(row, dict) else row)
     except BadJsonError as error:
         faults.append(Fault(error.code, where, str(error), _REMEDIES.get(error.code, "")))
     except ValidationError as error:
@@ -448,13 +448,22 @@ def _read_line(
     return name if isinstance(name, str) else None
 
 
-def _numbered(row: Mapping[str, object]) -> Mapping[str, object]:
-    """Replace a class's name in a row by its number; the prefix of the id names the task."""
-    if not isinstance(row.get("label"), str):
-        return row
+def label_of(value: object, classes: Sequence[str]) -> object:
+    """A class's number, from 1, 1.0 or its name in any case; of two classes also from yes and no.
+
+    Anything else is given back as it is, for the caller to refuse.
+    """
+    if isinstance(value, float) and value.is_integer():  # as pandas writes whole numbers beside missing ones
+        return int(value)
+    names = {name.casefold(): number for number, name in enumerate(classes)}
+    words = {"no": 0, "yes": 1} | names if len(classes) == 2 else names
+    return words.get(value.strip().casefold(), value) if isinstance(value, str) else value
+
+
+def numbered(row: Mapping[str, object]) -> Mapping[str, object]:
+    """A row with the number of its class; the prefix of the id names the task."""
     own = (task.classes for task in TASKS.values() if str(row.get("id")).startswith(task.id_prefix))
-    classes = next(own, ())
-    return {**row, "label": classes.index(row["label"])} if row["label"] in classes else row
+    return {**row, "label": label_of(row["label"], next(own, ()))} if "label" in row else row
 
 
 _LINE_FIXES = {
@@ -520,7 +529,7 @@ def _read_row(columns: Sequence[str], separator: str, line: bytes) -> object:
     cells = _cells(line, separator)
     if len(cells) != len(columns):
         raise BadJsonError("ragged-row", f"{len(cells)} cells, expected {len(columns)}")
-    row = _numbered({name: _cell_value(name, cell) for name, cell in zip(columns, cells, strict=True)})
+    row = numbered({name: _cell_value(name, cell) for name, cell in zip(columns, cells, strict=True)})
     if isinstance(label := row.get("label"), str):
         what = f"label: {label[:40]!r}, expected a class's number or name, or nothing for no answer"
         raise BadJsonError("bad-cell", what)
@@ -546,7 +555,7 @@ def _number(column: str, cell: str) -> float:
 
 
 _READERS: Mapping[str, Callable[[str, str], object]] = {
-    "label": lambda _, cell: _LABELS.get(cell, cell),
+    "label": lambda _, cell: _LABELS.get(cell.removesuffix(".0"), cell),
     "documents": lambda _, cell: cell.split() or None,
     "sources": lambda _, cell: cell.split(),
     "probabilities": lambda column, cell: [_number(column, part) for part in cell.split()],

@@ -149,7 +149,7 @@ def _sureness(
 ) -> Iterator[Html | str | None]:
     """The leader's score, its lead over the next and over the best baseline, and links for details."""
     systems, baselines = (_of(usual(lines), kind, scale) for kind in ("system", "baseline"))
-    if only_uploads(lines):
+    if only_uploads(lines) or not (systems or baselines):
         return
     best, *rivals = systems or baselines
     others = [*rivals, *(baselines if systems else ())]

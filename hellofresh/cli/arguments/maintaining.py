@@ -186,7 +186,9 @@ COMMANDS = (
         "release verify",
         "Check released files: hashes, history, commitments, labels, scores; and recompute figures of the board.",
         "release_verify:verify",
-        option("where PATH", "a release's folder, or one above it (default: data/releases)", nargs="?"),
+        option(
+            "where PATH|URL", "a release's folder, one above it, or its address (default: data/releases)", nargs="?"
+        ),
         option(
             "--figure F",
             "recompute a figure: EDITION/TASK/SYSTEM/REGIME/PROMPT/PERIOD/METRIC, or system=NAME,metric=f1,period=all",

@@ -122,7 +122,9 @@ def configure(regime: Regime, settings: Sequence[str]) -> Regime:
         if not equals:
             raise UsageError(f"the setting {setting!r} has no value", expected="NAME=VALUE", code="bad-setting")
         if name not in known:
-            raise UnknownNameError(f"setting of {regime.name}", name, known)
+            others = [other.name for other in REGIMES.values() if name in type(other.settings).model_fields]
+            fix = f"{name} is a setting of {', '.join(others)}: choose one with --regime." if others else ""
+            raise UnknownNameError(f"setting of {regime.name}", name, known, fix=fix)
         chosen[name] = value
     try:
         # Values come from a command line: texts, from which numbers are read.
