@@ -80,7 +80,7 @@ class FigureName:
     """
 
     EXPECTED = (
-        f"{'/'.join(_PARTS).upper()}, or system=NAME and any of edition, task, regime, prompt, period, metric, "
+        f"system=NAME and any of edition, task, regime, prompt, period, metric, "
         f"{', '.join(_MORE)} with commas between them; metrics are {', '.join((*METRIC_NAMES, *_STANDING))}; of one "
         "class as in precision:NAME; lead and p_value need against=ENTRY"
     )
@@ -91,15 +91,8 @@ class FigureName:
 
     @classmethod
     def parse(cls, text: str) -> FigureName:
-        """Read `EDITION/TASK/SYSTEM/REGIME/PROMPT/PERIOD/METRIC`, or `system=NAME,metric=f1,period=all,...`.
-
-        Raises:
-            BadFigureError: if it is neither.
-        """
-        parts: dict[str, str] = {}
-        placed, name = text.split("/"), ""
-        if "=" not in text and len(placed) >= len(_PARTS):  # only a system's name may contain slashes
-            parts = dict(zip(_PARTS, [*placed[:2], "/".join(placed[2:-4]), *placed[-4:]], strict=True))
+        """Read `system=NAME,metric=f1,period=all,...`; raises BadFigureError if it is something else."""
+        parts, name = dict[str, str](), ""
         for piece in text.split(",") if "=" in text else ():
             found, equals, value = (part.strip() for part in piece.partition("="))
             if equals and found in {*_PARTS, *_MORE}:

@@ -306,11 +306,8 @@ def _blanked(value: object) -> object:
 
 def _opened(path: Path) -> IO[bytes]:
     """A file's content, decompressed if needed."""
-    if path.suffix == ".gz":
-        return io.BufferedReader(gzip.GzipFile(path))
-    if path.suffix == ".bz2":
-        return bz2.BZ2File(path)
-    return lzma.LZMAFile(path) if path.suffix == ".xz" else path.open("rb")
+    found: IO[bytes] = _PACKERS.get(path.suffix, open)(path, "rb")
+    return found
 
 
 def find_files(folders: Iterable[Path]) -> list[Path]:

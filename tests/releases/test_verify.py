@@ -163,8 +163,9 @@ def test_every_figure_of_the_scores_is_computed_again_from_released_files_alone(
     rows = list(read_jsonl(revealed / "scores.jsonl"))
     assert len(rows) == 5 * 8
     for row in rows[::7]:
-        parts = [row[name] for name in ("edition", "task", "system", "regime", "prompt", "period", "metric")]
-        check = verify_release(revealed, figures=[FigureName.parse("/".join(parts))])[-1]
+        parts = ("edition", "task", "system", "regime", "prompt", "period", "metric")
+        name = ",".join(f"{part}={row[part]}" for part in parts)
+        check = verify_release(revealed, figures=[FigureName.parse(name)])[-1]
         (figure,) = check.figures
         assert check.ok
         stated = (row["value"], row["low"], row["high"])

@@ -191,11 +191,21 @@ COMMANDS = (
         ),
         option(
             "--figure F",
-            "recompute a figure: EDITION/TASK/SYSTEM/REGIME/PROMPT/PERIOD/METRIC, or system=NAME,metric=f1,period=all",
+            "recompute a figure: system=NAME,metric=f1,period=all, and edition, task, regime, prompt, against",
             many=True,
         ),
         option("--known SHA256", "hash of a manifest that you noted earlier; it must be in the history"),
         option("--submissions DIR", "folder of submissions: check that all with receipts are published as submitted"),
+    ),
+    command(
+        "release correct",
+        "Put the right label of a sample on record: the old one stays in its file, and the quarter is scored again.",
+        "release:correct",
+        option("sample ID", "id of a sample whose label is public"),
+        option("--label N", "the right class", type=int, required=True),
+        option("--reason TEXT", "the reason; it is public, so do not name anybody", required=True),
+        timed=True,
+        submissions="own",
     ),
     command(
         "release takedown",
