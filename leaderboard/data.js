@@ -222,7 +222,7 @@
         at >= 0 && listed[there] ? el("a", { href: address(listed[there]) }, text) : null);
       const section = el("section", { "data-opened": id }, el("nav", { "aria-label": "Samples" }, ...ways, close), ...parts);
       const line = at < 0 ? null : shown.tBodies[0].rows[at]; // opened below its own line, if the list has it
-      const cell = el("td", { colspan: shown.tHead.rows[0].cells.length, role: "cell" }, section);
+      const cell = el("td", { class: "hf-inside", colspan: shown.tHead.rows[0].cells.length, role: "cell" }, section);
       const whole = line ? el("tr", { class: "hf-opened", role: "row" }, cell) : section;
       close.addEventListener("click", () => {
         keep({ sample: "" });

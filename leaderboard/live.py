@@ -6,6 +6,7 @@ changed, so they are kept without copies: Streamlit's data cache would copy them
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ from hellofresh.core.errors import HelloFreshError, UsageError
 from hellofresh.core.files import sha256_file
 from hellofresh.submissions.check import Due
 from hellofresh.tasks.samples import MAIN
+from leaderboard.check import show_alone, show_check
 from leaderboard.components.labels import Links, PageKey, dated, edition_choice, task_order, task_title
 from leaderboard.components.markup import Html, el, inline_picture, inner_link, join, problem, sized, visible
 from leaderboard.components.parts import (
@@ -34,6 +36,7 @@ from leaderboard.components.parts import (
     Offer,
     Part,
     RankingPart,
+    TableForm,
     TwoColumns,
     UploadForm,
 )
@@ -48,6 +51,8 @@ from leaderboard.widgets import show_chart, show_file, show_guess, show_offer, s
 
 _STYLE = Path(__file__).with_name("style.css")
 _HERE = ("localhost", "127.0.0.1", "::1")
+_TABLE_ONLY = "HELLOFRESH_TABLE_ONLY"
+"""Environment variable of a site that is the page Check a table alone, without a board."""
 
 
 class AddressLinks(Links):
@@ -171,6 +176,9 @@ def main() -> None:
     st.html(f"<style>{_STYLE.read_text(encoding='utf-8')}\n{highlight_style()}</style>")
     try:
         _need_own_name()
+        if os.environ.get(_TABLE_ONLY):
+            show_alone()
+            return
         shown = Shown.now()
         board = board_of(shown)
         if board.private and st.get_option("server.address") not in _HERE:
@@ -352,6 +360,7 @@ _SHOWN: Mapping[type, Callable[[Any], object]] = {
     Offer: show_offer,
     RankingPart: _show_ranking,
     GuessPart: show_guess,
+    TableForm: lambda _: show_check(),
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import isclose
@@ -80,7 +80,7 @@ class FigureName:
     """
 
     EXPECTED = (
-        f"system=NAME and any of edition, task, regime, prompt, period, metric, "
+        f"{'/'.join(_PARTS).upper()}, or system=NAME and any of edition, task, regime, prompt, period, metric, "
         f"{', '.join(_MORE)} with commas between them; metrics are {', '.join((*METRIC_NAMES, *_STANDING))}; of one "
         "class as in precision:NAME; lead and p_value need against=ENTRY"
     )
@@ -91,8 +91,15 @@ class FigureName:
 
     @classmethod
     def parse(cls, text: str) -> FigureName:
-        """Read `system=NAME,metric=f1,period=all,...`; raises BadFigureError if it is something else."""
-        parts, name = dict[str, str](), ""
+        """Read `EDITION/TASK/SYSTEM/REGIME/PROMPT/PERIOD/METRIC`, or `system=NAME,metric=f1,period=all,...`.
+
+        Raises:
+            BadFigureError: if it is neither.
+        """
+        parts: dict[str, str] = {}
+        placed, name = text.split("/"), ""
+        if "=" not in text and len(placed) >= len(_PARTS):  # only a system's name may contain slashes
+            parts = dict(zip(_PARTS, [*placed[:2], "/".join(placed[2:-4]), *placed[-4:]], strict=True))
         for piece in text.split(",") if "=" in text else ():
             found, equals, value = (part.strip() for part in piece.partition("="))
             if equals and found in {*_PARTS, *_MORE}:
@@ -261,12 +268,7 @@ class ScoreCheck:
             self._first.setdefault(row["origin"], row)
             if stated.setdefault(tuple(row[name] for name in _KEY), row) is not row:
                 self.faults.append(f"{_name_of(row)} is there twice")
-        forecasts = FORECAST if self.content.classes and not self.content.manifest.is_main else ()
-        of_chances = (Metric.of_classes(name, self.content.classes) for name in forecasts)
-        every = (*of_chances, *self.content.metrics, *self.content.fact_metrics)
-        self._metrics = {metric.name: metric for metric in every}
-        for row in stated.values():  # other entries may be known to the task only
-            self._metrics.setdefault(row["metric"], Metric.of_classes(row["metric"], self.content.classes))
+        self._metrics = self._metrics_of(stated)
         expected = {tuple(row[name] for name in _KEY): row for row in self._expected()}
         self.faults += few(map("/".join, expected.keys() - stated.keys()), "has predictions and no score")
         self.faults += few(map("/".join, stated.keys() - expected.keys()), "is a score without predictions")
@@ -294,6 +296,18 @@ class ScoreCheck:
             f"digits of figures beyond {_TOLERANCE:g}",
         }
         return found
+
+    def _metrics_of(self, stated: Iterable[tuple[str, ...]]) -> dict[str, Metric]:
+        """The metrics of the scores in order; one that another package computes comes where the task has it."""
+        forecasts = FORECAST if self.content.classes and not self.content.manifest.is_main else ()
+        of_chances = (Metric.of_classes(name, self.content.classes) for name in forecasts)
+        known = {one.name: one for one in (*of_chances, *self.content.metrics, *self.content.fact_metrics)}
+        order, before = [*known], ""
+        for *_, metric in stated:
+            if metric not in order:
+                order.insert(order.index(before) + 1 if before else len(order), metric)
+            before = metric
+        return {name: known.get(name) or Metric.of_classes(name, self.content.classes) for name in order}
 
     @property
     def _headline(self) -> Metric:

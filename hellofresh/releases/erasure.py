@@ -102,7 +102,7 @@ class Erasure:
                 return any(self._is_in_stream(archive.open(name)) for name in archive.namelist())
         if path.suffix in _DATABASES and next(self._rows_of_database(path), None) is not None:
             return True
-        return self._is_in_stream(_opened(path))
+        return self._is_in_stream(_PACKERS.get(path.suffix, open)(path, "rb"))
 
     def _is_in_stream(self, stream: IO[bytes]) -> bool:
         """Whether a text is in a stream that is read in pieces, also across two pieces."""
@@ -217,7 +217,7 @@ class Erasure:
         """Blank the texts of revisions in an export of a wiki, packed or not; pages and revisions stay."""
         with (
             atomic_path(path, mode=path.stat().st_mode & 0o777) as new,
-            _opened(path) as source,
+            _PACKERS.get(path.suffix, open)(path, "rb") as source,
             _PACKERS.get(path.suffix, open)(new, "wb") as target,
         ):
             rest = b""
@@ -302,12 +302,6 @@ def _blanked(value: object) -> object:
         return value
     empty = {name: type(item)() for name, item in value.items() if name in _CONTENT and isinstance(item, str | list)}
     return {name: _blanked(item) for name, item in value.items()} | empty
-
-
-def _opened(path: Path) -> IO[bytes]:
-    """A file's content, decompressed if needed."""
-    found: IO[bytes] = _PACKERS.get(path.suffix, open)(path, "rb")
-    return found
 
 
 def find_files(folders: Iterable[Path]) -> list[Path]:

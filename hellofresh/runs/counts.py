@@ -13,7 +13,7 @@ WIDER_TOKENS = 4096
 """By how many tokens the limit is wider when an answer that was cut off before its first word is asked for again."""
 WIDER = "-wider"
 """The end of the name of the step of such a second question."""
-ASIDE = frozenset({"certainty", "leaning", "result-certainty"})
+ASIDE = frozenset({"certainty", "justify", "leaning", "result-certainty"})
 """Kinds of steps that decide nothing."""
 
 

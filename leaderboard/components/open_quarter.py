@@ -9,16 +9,13 @@ from hellofresh.results.board.schema import NO_ANSWER, REFUSED, AgreementRow, An
 from leaderboard.components.charts import answer_style, answers_bar, calendar_bar
 from leaderboard.components.labels import Links, by_state, day, money, until
 from leaderboard.components.markup import DASH, Html, el, heading, inner_link, join, named, visible
-from leaderboard.components.scale import Scale, class_names, plain_scale, scale_of
+from leaderboard.components.ranking import field
+from leaderboard.components.scale import class_names, plain_scale, scale_of
 from leaderboard.components.standings import (
-    GROUPS,
     Line,
     all_lines,
     by_rank,
     cutoff_cell,
-    group_of,
-    headline_cells,
-    headline_columns,
     provenance_cell,
     regime_cell,
     usual,
@@ -37,7 +34,6 @@ from leaderboard.components.tables import (
 from leaderboard.data.board import Board, BoardEntry, SplitKey
 
 _MOST_COMPARED = 12
-_LAST = 5
 _SILENT = {NO_ANSWER: "no readable answer", REFUSED: "refused"}
 
 
@@ -67,7 +63,7 @@ def open_quarter(board: Board, split: SplitKey, links: Links) -> Html:
             _participants(board, split, taking_part, last, before),
             _agreement(taking_part, board.rows(AgreementRow, split)),
             _samples(periods, max((one.classes for one in board.balance(split)), default=2)),
-            _last(last, before, scale_of(board, before), links) if before else None,
+            _last(last, board, before, links) if before else None,
         ]
     )
 
@@ -228,17 +224,11 @@ def _samples(periods: Sequence[PeriodDates], classes: int) -> Html | None:
     return el("section", heading("Samples", said), table("Samples by period", columns, rows, "hf-small"))
 
 
-def _last(lines: Sequence[Line], before: SplitKey, scale: Scale, links: Links) -> Html:
-    """The first systems of the last revealed quarter, with a link to the whole table."""
-    first = sorted(usual(lines), key=lambda line: list(GROUPS).index(group_of(line.result)))
-    rows = (
-        [(named(line.result.entry.system), named(line.result.entry.team, 60)), *headline_cells(line.result, scale)]
-        for line in first[:_LAST]
-    )
-    way = el("p", inner_link(links.to("leaderboard", before), f"The whole table of {before.edition}"))
-    title = f"Last quarter's standing: {before.edition}"
-    columns: list[Column] = [("name", "System"), *headline_columns(scale)]
-    return el("section", heading(title), table(title, columns, rows, "hf-standings hf-small"), way)
+def _last(lines: Sequence[Line], board: Board, before: SplitKey, links: Links) -> Html:
+    """The systems of the last revealed quarter on one scale, with a link to the whole ranking."""
+    way = el("p", inner_link(links.to("leaderboard", before), f"The whole ranking of {before.edition}"))
+    drawn = field(usual(lines), board, before, scale_of(board, before))
+    return el("section", heading(f"Last quarter's standing: {before.edition}"), drawn, way)
 
 
 def same_system(one: Participant | BoardEntry) -> tuple[str, ...]:

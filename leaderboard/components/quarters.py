@@ -11,10 +11,8 @@ from hellofresh.results.board.schema import LabelCount, Prospect
 from hellofresh.results.over_quarters import OverQuartersRow
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
-from leaderboard.components.charts import interval_bar
 from leaderboard.components.labels import Links, by_state, day, until
 from leaderboard.components.markup import (
-    DASH,
     Html,
     bundled_notice,
     el,
@@ -22,14 +20,13 @@ from leaderboard.components.markup import (
     inner_link,
     join,
     link,
-    named,
     notice,
     visible,
 )
-from leaderboard.components.parts import DataColumn, DataTable, Filter
+from leaderboard.components.parts import DataColumn, DataTable, Filter, drawn_table
 from leaderboard.components.scale import class_name, class_names, plain_scale
-from leaderboard.components.standings import PROVENANCES, headline_columns, provenance_cell, regime_cell
-from leaderboard.components.tables import Cell, Column, Value, facts, interval, score, table
+from leaderboard.components.standings import PROVENANCES
+from leaderboard.components.tables import Column, Value, facts, interval, table
 from leaderboard.components.vega import interval_chart, scored
 from leaderboard.data.board import Board, BoardEntry, MetricValue, SplitKey
 
@@ -205,7 +202,7 @@ def too_few(rows: Sequence[OverQuartersRow]) -> Html | None:
 
 def every_quarter(board: Board, task: str, split: str = MAIN) -> Html:
     """The table over all quarters and its method."""
-    return join([over_quarters_said(board, task, split), _over_quarters(board, task, split)])
+    return join([over_quarters_said(board, task, split), drawn_table(fixed_data(board, task, split))])
 
 
 def over_quarters_said(board: Board, task: str, split: str = MAIN) -> Html:
@@ -227,27 +224,9 @@ def over_quarters_said(board: Board, task: str, split: str = MAIN) -> Html:
     return join([bundled_notice(bundled, said), heading("All quarters", explained)])
 
 
-def _over_quarters(board: Board, task: str, split: str) -> Html:
-    scale, rows = plain_scale(task, split), fixed_rows(board, task, split)
-    columns: list[Column] = [("name", "System"), *headline_columns(scale), ("number", "Quarters")]
-    columns += [("text", "Regime"), ("text", "Provenance"), ("text", "Latest")]
-    lines: list[list[Cell]] = []
-    for row in rows:
-        shown: tuple[Cell, Cell] = (DASH, visible(row.reason, 120)), None
-        if row.score is not None and row.low is not None and row.high is not None:
-            value = MetricValue(scale.title, row.score, row.low, row.high)
-            shown = score(value), interval_bar(value, scale)
-        system = named(row.system), named(row.team, 60)
-        taken = str(row.quarters), f"of {row.of_quarters}"
-        lines.append(
-            [system, *shown, taken, regime_cell(row.regime), provenance_cell(row.provenance), visible(row.latest, 10)]
-        )
-    return table("Systems over all quarters", columns, lines, "hf-standings")
-
-
-def fixed_data(board: Board, task: str) -> DataTable:
+def fixed_data(board: Board, task: str, split: str = MAIN) -> DataTable:
     """The table over all quarters as values."""
-    scale, rows = plain_scale(task, MAIN), fixed_rows(board, task)
+    scale, rows = plain_scale(task, split), fixed_rows(board, task, split)
     metrics = [
         None if row.score is None or row.low is None or row.high is None
         else MetricValue(scale.title, row.score, row.low, row.high)

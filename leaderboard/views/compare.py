@@ -48,6 +48,7 @@ _PICKS = ("one", "two", "three", "four", "five")
 """Parameters of the address for systems compared in the app."""
 _MOST_WITH_PERIODS = 100
 """With more systems, comparisons of all pairs in every period would be too large beside a page."""
+_WHOLE = "Whole quarter"
 _Both = tuple[BoardEntry, BoardEntry]
 
 
@@ -140,8 +141,7 @@ def how_sure(lines: Sequence[Line], board: Board, split: SplitKey, scale: Scale,
     if not short:
         return None
     sure = [one for one in _sureness(lines, board, split, scale, links) if one]
-    listed = el("ul", *(el("li", one) for one in sure)) if sure else None
-    return join([el("p", *short, class_="hf-verdict"), listed])
+    return join([el("p", *short, class_="hf-verdict"), el("ul", *(el("li", one) for one in sure))])
 
 
 def _sureness(
@@ -295,7 +295,7 @@ def _two_compared(visit: Visit, split: SplitKey, one: str, two: str) -> list[Htm
         el("p", ways[0], " and ", ways[1], ":", class_="hf-both"),
         _better(whole, both, scale),
         heading(f"Difference in {scale.title}", explained),
-        _differences(pairs, scale),
+        _differences({_WHOLE if pair is whole else visible(pair.period, 12): pair for pair in pairs}, scale, "Period"),
         heading("Agreement"),
         _agreement(whole, both),
     ]
@@ -399,7 +399,7 @@ def _plain(pair: Pair, decimals: int) -> list[float | None]:
     adjusted = pair.adjusted
     if adjusted is not None:
         short = round(adjusted, 3)
-        adjusted = short if short >= 0.001 and (short < APART) == (adjusted < APART) else round(adjusted, 5)
+        adjusted = short if adjusted >= 0.001 and (short < APART) == (adjusted < APART) else round(adjusted, 5)
     return [pair.n, *finite, adjusted, pair.both_right, pair.one_right, pair.two_right, pair.same]
 
 
@@ -418,22 +418,36 @@ def _better(pair: Pair, both: _Both, scale: Scale) -> Html:
     return el("p", "The two ", el("strong", "do not differ significantly"), differ, class_="hf-verdict")
 
 
-def _differences(pairs: Sequence[Pair], scale: Scale) -> Html:
-    widest = max(
-        (max(map(abs, (pair.low, pair.high, pair.difference))) for pair in pairs if not _is_same(pair)), default=0
-    )
+def behind_first(lines: Sequence[Line], board: Board, split: SplitKey, scale: Scale, links: Links) -> Html | None:
+    """How far the first system is ahead of each other one on the same samples; None if nothing was compared."""
+    systems = [line.result.entry for line in _of(lines, "system", scale)]
+    against = board.against(split, systems[0].origin) if systems else {}
+    found: dict[Html | str, Pair] = {
+        inner_link(links.to("system", split, system=entry.origin), named(entry.name)): pair
+        for entry in systems
+        if (pair := against.get(entry.origin)) is not None and not math.isnan(pair.difference)
+    }
+    if not found:
+        return None
+    said = f"{systems[0].name} minus each system on the same samples, with intervals that hold for all pairs together."
+    return join([heading(f"Ahead in {scale.title}", said), _differences(found, scale, "System")])
+
+
+def _differences(pairs: Mapping[Html | str, Pair], scale: Scale, what: str) -> Html:
+    """A row for each comparison, by what it is about."""
+    ends = (abs(end) for one in pairs.values() if not _is_same(one) for end in (one.low, one.high, one.difference))
+    widest = max(ends, default=0)
     reach = max(0.1, math.ceil(10 * widest) / 10)
-    columns: list[Column] = [("name", "Period"), ("number", "Difference"), ("drawn", difference_scale(reach))]
+    columns: list[Column] = [("name", what), ("number", "Difference"), ("drawn", difference_scale(reach))]
     rows = []
-    for pair in pairs:
-        whole = pair.period == ALL_PERIODS
-        period = "Whole quarter" if whole else visible(pair.period, 12)
+    for about, pair in pairs.items():
         limits = f"{_signed(pair.low, scale)} to {_signed(pair.high, scale)}"
         low, high = (pair.low, pair.high) if not _is_same(pair) else (0.0, 0.0)
         difference = _signed(pair.difference, scale), limits if not _is_same(pair) else "identical answers"
         drawn = difference_bar(pair.difference, low, high, reach)
-        rows.append(Marked("hf-total" if whole else None, [period, difference, drawn, f"{pair.n:,}"]))
-    return table("Difference by period", [*columns, ("number", "Samples")], rows, "hf-balance")
+        kind = "hf-total" if about == _WHOLE else None
+        rows.append(Marked(kind, [about, difference, drawn, f"{pair.n:,}"]))
+    return table(f"Difference by {what.lower()}", [*columns, ("number", "Samples")], rows, "hf-balance")
 
 
 def _is_same(pair: Pair) -> bool:

@@ -9,11 +9,10 @@ import polars as pl
 from hellofresh.core.files import sha256_text
 from hellofresh.results.board.schema import SampleRow
 from hellofresh.tasks import TASKS
-from leaderboard.components.labels import entry_label, question_of
-from leaderboard.components.markup import Html, bundled_notice, el, heading, inner_link, join, named
+from leaderboard.components.labels import question_of
+from leaderboard.components.markup import Html, bundled_notice, el, heading, inner_link, join
 from leaderboard.components.parts import GuessPart
 from leaderboard.components.scale import class_name, class_names
-from leaderboard.components.tables import Column, table
 from leaderboard.data.board import Board, SplitKey, kept
 from leaderboard.views.samples import Marks, marks_of, sample_body
 from leaderboard.views.visit import Page, Visit, where
@@ -69,17 +68,9 @@ def one_guess(visit: Visit, split: SplitKey) -> Html:
 def _compose(visit: Visit) -> None:
     visit.header("Guess yourself", _LEDE)
     board, split = visit.board, visit.split()
-    rows, entries = _chosen(board, split), board.entries(split)
+    rows = _chosen(board, split)
     visit.show(bundled_notice(board.is_bundled(split)), el("p", el("strong", question_of(split.task))))
     visit.handle(lambda: _all_folds(visit, split, rows), lambda: guesses(board, split))
-    marks = _marks(board, split).lines
-    did = sorted(((line.count("1"), entry_label(entries[origin])) for origin, line in marks.items()), reverse=True)
-    columns: list[Column] = [("name", "System"), ("number", f"Right, of {len(rows)}")]
-    listed = table(
-        "Systems on these samples", columns, ([named(name, 120), str(right)] for right, name in did), "hf-small"
-    )
-    said = "Five samples tell little; the ranking has all."
-    visit.show(el("details", el("summary", "How systems did on these five"), el("p", said), listed) if did else None)
 
 
 def _all_folds(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> Html:

@@ -86,7 +86,7 @@ def _compose(visit: Visit) -> None:
     if not any(row.published for row in rows):
         said = "The terms of the source allow sharing ids, not texts; samples link to the original where there is one."
         said = "This quarter rehearses a source that allows sharing ids only." if board.is_bundled(split) else said
-        standing += [notice("Texts withheld.", said), _who_was_right(board, split)]
+        standing.append(notice("Texts withheld.", said))
     if board.released(split):
         files = inner_link(visit.links.to("data", split), "as files")
         standing.append(el("p", "All of them ", files, ", on the page Data."))
@@ -104,20 +104,6 @@ def _difficulty(marks: Marks) -> Html | None:
         counts[_STEPS[min(math.ceil(right / of * (len(_STEPS) - 2)), len(_STEPS) - 2) if right < of else -1]] += 1
     said = f"Of {len(judged):,} samples, by the share of systems that were right."
     return join([heading("How hard they are", said), histogram(counts)])
-
-
-def _who_was_right(board: Board, split: SplitKey) -> Html | None:
-    """The number of samples on which each system was right, if texts are withheld; None before the reveal."""
-    entries = board.entries(split)
-    lines: list[list[Cell]] = [
-        [named(entry_label(entries[origin]), 120), (f"{line.count('1'):,}", f"of {len(line) - line.count('-'):,}")]
-        for origin, line in marks_of(board, split).lines.items()
-    ]
-    columns: list[Column] = [("name", "System"), ("number", "Right on")]
-    drawn = table("Who was right", columns, lines, "hf-small")
-    if len(lines) > _UNFOLDED:
-        drawn = el("details", el("summary", f"All {len(lines):,} systems"), drawn)
-    return join([heading("Who was right"), drawn]) if lines else None
 
 
 def _samples_data(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> DataTable:

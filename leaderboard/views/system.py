@@ -37,7 +37,7 @@ from leaderboard.components.quarters import contamination_notice, is_model
 from leaderboard.components.ranking import field
 from leaderboard.components.scale import Scale, class_names, figure, scale_of
 from leaderboard.components.standings import all_lines, group_of, heat_map, score_table
-from leaderboard.components.tables import Cell, Column, estimate, estimated, facts, score, scrolled, table
+from leaderboard.components.tables import Cell, Column, estimate, facts, score, scrolled, table
 from leaderboard.data.board import Board, ScoreCell, SplitKey
 from leaderboard.views.compare import Lead, lead_of
 from leaderboard.views.leaderboard import whole_scale
@@ -397,8 +397,7 @@ def calibration_section(board: Board, split: SplitKey, origin: str) -> Html | No
     figures = facts((term, join([value, el("small", f" {what}.")])) for term, value, what in lines)
     drawn = el("div", reliability_plot(bins), listed, class_="hf-beside")
     few = el("p", "There are too few clusters of samples for reliable intervals.") if first.few_clusters else None
-    prompts = _prompts(found) if len(found) > 1 else None
-    return join([heading("Calibration", _EXPLAINED), figures, few, drawn, prompts])
+    return join([heading("Calibration", _EXPLAINED), figures, few, drawn])
 
 
 def _subject(name: str) -> str:
@@ -412,17 +411,6 @@ def _error(found: CalibrationRow) -> str:
         return DASH
     tested = "" if found.ece_p_value is None else f"; calibrated: p = {found.ece_p_value:.3f}"
     return f"{found.ece:.3f} ({found.ece_debiased:.3f}{tested})"
-
-
-def _prompts(found: Sequence[CalibrationRow]) -> Html:
-    """Calibration of all prompts."""
-    rows: list[list[Cell]] = []
-    for one in found:
-        brier = estimated(one.brier, ".3f", ".2f")
-        rows.append([(named(one.prompt, 60), _subject(one.subject)), brier, _error(one), f"{one.n:,}"])
-    columns = [("name", "Prompt"), ("number", "Brier score"), ("number", "ECE"), ("number", "Samples")]
-    listed = scrolled(table("Calibration by prompt", columns, rows, "hf-prompts"))
-    return el("details", el("summary", "Every prompt and class"), listed)
 
 
 PAGE = Page("System", "system", _compose, _LEDE, _copies, "systems")

@@ -72,8 +72,8 @@ def test_what_was_withdrawn_in_time_is_not_listed(run) -> None:
     answer(Path(run("new", "--quarter", "2023Q2", *SAID)["folder"]))
     run("add", "submissions/2023Q2/acme/my-system")
     run("withdraw", "acme", "my-system", "--quarter", "2023Q2")
-    said = run("list", "--quarter", "2023Q2")
-    assert (said["entries"], said["passed_over"], said["ledger"]["came_in"]) == ([], [], 0)
+    listed = run("list", "--quarter", "2023Q2")
+    assert (listed["entries"], listed["passed_over"], listed["ledger"]["came_in"]) == ([], [], 0)
 
 
 @pytest.mark.parametrize(

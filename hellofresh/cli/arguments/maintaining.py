@@ -113,8 +113,8 @@ COMMANDS = (
         ),
         option(
             "--set NAME=V",
-            "labels=binary: two classes instead of all (some data sets); language=fr: that of the statements "
-            "(liar-new); seed=TEXT: of the draw (hellofresh)",
+            "labels=binary: two classes instead of all (some data sets), labels=six (liar-new); language=fr: that of "
+            "the statements (liar-new); seed=TEXT: of the draw (hellofresh)",
             many=True,
         ),
         option("--sample N", "draw N samples instead of taking all rows"),
@@ -191,7 +191,7 @@ COMMANDS = (
         ),
         option(
             "--figure F",
-            "recompute a figure: system=NAME,metric=f1,period=all, and edition, task, regime, prompt, against",
+            "recompute a figure: EDITION/TASK/SYSTEM/REGIME/PROMPT/PERIOD/METRIC, or system=NAME,metric=f1,period=all",
             many=True,
         ),
         option("--known SHA256", "hash of a manifest that you noted earlier; it must be in the history"),

@@ -109,12 +109,6 @@ class Published:
         kept = workspace.private(self.edition, self.task, self.split) / "samples.jsonl"
         return [kept] if self.split == PROSPECTIVE else [kept, workspace.hydrated(self.edition, self.task)]
 
-    @property
-    def samples_sha256(self) -> str:
-        """Hash of the file of samples before any takedown, which identifies the split in runs."""
-        entry = self.manifest.file("samples.jsonl")
-        return self.manifest.samples_at_opening or (entry.sha256 if entry else "")
-
     def samples(self, task: Task) -> Sequence[Sample]:
         """Its samples as published; raises ReleaseError if they are not those of the manifest."""
         path = self.folder / "samples.jsonl"
@@ -131,7 +125,7 @@ class Published:
             task,
             self.edition,
             tuple(full.get(sample.id, sample) for sample in public),
-            self.samples_sha256,
+            self.manifest.samples_sha256,
             self.manifest.bundled,
             self.calendar,
             frozenset(item.id for item in public if item.id not in full and not isinstance(item, task.sample_type)),

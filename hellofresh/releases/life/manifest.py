@@ -252,6 +252,12 @@ class Manifest(Open):
         """The entry of a file, None if it is not listed."""
         return next((entry for entry in self.files if entry.path == path), None)
 
+    @property
+    def samples_sha256(self) -> str:
+        """Hash of the file of samples before any takedown, which identifies the split in runs."""
+        entry = self.file("samples.jsonl")
+        return self.samples_at_opening or (entry.sha256 if entry else "")
+
     def amended(self, **changes: object) -> Manifest:
         """A copy with new values for some fields."""
         return self.model_copy(update=changes)

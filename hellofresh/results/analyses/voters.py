@@ -25,9 +25,10 @@ from hellofresh.results.analyses.base import (
 from hellofresh.results.figures.charts import Axis, Chart, Mark, Series
 from hellofresh.results.split.panel import EntrySection, Panel, System
 from hellofresh.results.standings import fields_of
+from hellofresh.stats.arrays import Floats
 from hellofresh.stats.clusters import cluster_tables
 from hellofresh.stats.intervals import metric_interval
-from hellofresh.stats.metrics import FloatArray, rank_correlation
+from hellofresh.stats.metrics import rank_correlation
 from hellofresh.stats.ranking import all_differences, rank_systems
 from hellofresh.tasks.samples import Label
 
@@ -107,7 +108,7 @@ def difficulty(panel: Panel) -> AnalysisResult:
     return result.drawn(Chart("intervals", Axis("rank correlation with difficulty", zero=True)), order="marks")
 
 
-def known_of_samples(panel: Panel) -> Mapping[str, FloatArray]:
+def known_of_samples(panel: Panel) -> Mapping[str, Floats]:
     """Facts from ratings that may make samples hard, each of shape (n,), nan where unknown.
 
     Clearness is how far the intercept is on the label's side.
@@ -157,7 +158,7 @@ def robustness(panel: Panel) -> AnalysisResult:
     return result.drawn(Chart("intervals", Axis.share(panel.task.headline.title, result.marks), series=series))
 
 
-def _flip_costs(panel: Panel) -> FloatArray:
+def _flip_costs(panel: Panel) -> Floats:
     """Accounts or editors that would flip each label, shape (n,), nan where not known."""
     labels = (Label("", int(label), facts) for label, facts in zip(panel.labels, panel.facts, strict=True))
     return np.array([np.nan if (cost := panel.task.flip_cost(label)) is None else cost for label in labels], float)

@@ -209,7 +209,8 @@ def _settings(record: RunRecord) -> str:
     vote = f"vote of {asked.repeat - len(record.copies)} repetitions" if asked.vote else ""
     agent = str(record.regime.parameters.get("agent", ""))
     further = [name if value is True else f"{name}={value}" for name, value in sorted(asked.further.items())]
-    asked_for = (agent, *record.model.options, record.search_provider, *chosen, *roles, *blocked, heat, vote, *further)
+    provider = f"provider={record.search_provider}" if record.search_provider else ""
+    asked_for = (agent, *record.model.options, provider, *chosen, *roles, *blocked, heat, vote, *further)
     return ", ".join(filter(None, asked_for))
 
 

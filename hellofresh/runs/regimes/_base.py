@@ -46,9 +46,9 @@ class ChoiceSettings(RegimeSettings):
 
     @model_serializer(mode="wrap")
     def _where_chosen(self, plain: SerializerFunctionWrapHandler) -> dict[str, str | int | float | bool]:
-        """Leave out `early` if false, so that the identity of systems without it does not change."""
+        """Leave out switches that are off, so that the identity of systems without them does not change."""
         said: dict[str, str | int | float | bool] = plain(self)
-        return said if self.early else {name: value for name, value in said.items() if name != "early"}
+        return {name: value for name, value in said.items() if value or name not in ("early", "justify")}
 
 
 class Ask(Protocol):
