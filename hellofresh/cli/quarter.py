@@ -24,7 +24,7 @@ from hellofresh.pipeline.steps import Steps
 from hellofresh.pipeline.witness import Witness
 from hellofresh.releases.draw.escrow import Escrow
 from hellofresh.releases.life.record import record_witness
-from hellofresh.releases.publish import restore_from
+from hellofresh.releases.publish.restore import restore_from
 from hellofresh.runs.evaluate import look_ahead
 from hellofresh.tasks.samples import to_json
 

@@ -25,7 +25,8 @@ from hellofresh.pipeline.witness import Witness
 from hellofresh.releases.draw.prospective import prospective_splits
 from hellofresh.releases.exposure import Place
 from hellofresh.releases.life.takedown import TakedownReport, correct_label, find_sample, gone_samples
-from hellofresh.releases.publish import Hub, publish_to_folder, publish_to_hub
+from hellofresh.releases.publish.folder import publish_to_folder
+from hellofresh.releases.publish.hub import Hub, publish_to_hub
 from hellofresh.tasks import TASKS, Task, get_task
 from hellofresh.tasks.samples import MAIN, to_json
 

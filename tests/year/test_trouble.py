@@ -23,7 +23,7 @@ from hellofresh.releases.life.load import load_labels, load_release
 from hellofresh.releases.life.manifest import read_manifest
 from hellofresh.releases.life.record import record_opening, record_waiting
 from hellofresh.releases.life.state import reveal
-from hellofresh.releases.publish import publish_to_folder
+from hellofresh.releases.publish.folder import publish_to_folder
 from hellofresh.tasks import get_task
 from tests.collectors.notes.conftest import Dump
 from tests.conftest import ROOT, Cli, Maker
