@@ -12,7 +12,7 @@ from hellofresh.cli._output import CommandOutput, ProgressBar, estimate
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.collection import CollectionReport
 from hellofresh.releases.draw.release import Built
-from hellofresh.releases.publish import Publication
+from hellofresh.releases.publish.folder import Publication
 from hellofresh.results.scoring.scores import ScoredSplit
 from hellofresh.results.split.panel import ALL_PERIODS, is_hollow, section_of, short_names
 from hellofresh.results.split.tables import WITHOUT_LABELS, Score

@@ -25,8 +25,9 @@ from hellofresh.pipeline.takedown import Everywhere, Holders, score_again, take_
 from hellofresh.pipeline.witness import Witness
 from hellofresh.releases.draw.prospective import prospective_splits
 from hellofresh.releases.exposure import Place
-from hellofresh.releases.life.takedown import TakedownReport, find_sample, gone_samples
-from hellofresh.releases.publish import Hub, publish_to_folder, publish_to_hub
+from hellofresh.releases.life.takedown import TakedownReport, correct_label, find_sample, gone_samples
+from hellofresh.releases.publish.folder import publish_to_folder
+from hellofresh.releases.publish.hub import Hub, publish_to_hub
 from hellofresh.tasks import TASKS, Task, get_task
 from hellofresh.tasks.samples import MAIN, to_json
 
@@ -180,6 +181,16 @@ def takedown(options: argparse.Namespace, output: CommandOutput) -> int:
     output.result(rows)
     _say_where(output, holders, {} if options.everywhere else others, everywhere=options.everywhere)
     return 1 if failed or (options.everywhere and (holders.holding or holders.answers)) else 0
+
+
+def correct(options: argparse.Namespace, output: CommandOutput) -> int:
+    """Put the right label of a sample on record, and score its quarter again; returns 1 if that fails."""
+    workspace = Workspace.from_environment()
+    done = correct_label(workspace, options.sample, options.label, options.reason, now())
+    output.result({**to_json(done), "edition": str(done.edition)})
+    output.text(f"{options.sample} has the label {options.label} (version {done.version} of the manifest).")
+    steps = Steps(workspace, options.submissions, ConsoleShow(CommandOutput(as_json=True)))
+    return int(score_again(steps, [done], everywhere=False))
 
 
 def _wanted(workspace: Workspace, options: argparse.Namespace) -> dict[Place, dict[str, str]]:

@@ -40,7 +40,7 @@ from hellofresh.releases.life.manifest import calendar_of, read_manifest
 from hellofresh.releases.life.record import is_waiting, record_opening
 from hellofresh.releases.life.state import labels_are_public, reveal
 from hellofresh.releases.life.takedown import gone_samples
-from hellofresh.releases.publish import publish_to_folder
+from hellofresh.releases.publish.folder import publish_to_folder
 from hellofresh.releases.settings import ReleaseSettings
 from hellofresh.results.board.build import build_board
 from hellofresh.results.split.panel import ALL_PERIODS

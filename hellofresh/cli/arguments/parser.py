@@ -54,6 +54,10 @@ class CommandParser(argparse.ArgumentParser):
         if self.variants is not None and {"-h", "--help"} & {*self._given} and self._given[0] in self.variants.handlers:
             self.variants.show_only(self._given[0])
         found, rest = super().parse_known_args(self._given, namespace)
+        # argparse takes `NAME PATH --part`, not `NAME --part PATH`, for an argument that may be left out.
+        for action in self._get_positional_actions():
+            if rest and not rest[0].startswith("-") and action.nargs == "?" and getattr(found, action.dest, 0) is None:
+                setattr(found, action.dest, self._get_values(action, [rest.pop(0)]))
         if rest:
             self.error(f"unrecognized arguments: {' '.join(rest)}")
         if self.variants is not None:
