@@ -32,6 +32,7 @@ from hellofresh.models.baselines import (
     AlwaysYes,
     Coin,
     Prior,
+    SentenceRegression,
     TrainingSample,
     WordRegression,
     always_names,
@@ -322,6 +323,10 @@ _BASELINES: Mapping[str, tuple[str, Callable[[ModelContext], Model]]] = {
     "tfidf-logreg": (
         "Baseline: TF-IDF and logistic regression, trained on the labels of earlier editions.",
         lambda context: WordRegression.train(context.task, context.training()),
+    ),
+    "minilm-logreg": (
+        "Baseline: MiniLM's vectors and logistic regression, trained on the labels of earlier editions.",
+        lambda context: SentenceRegression.train(context.task, context.training()),
     ),
 }
 CATALOGUE: Mapping[str, CatalogueEntry] = {
