@@ -4,8 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 TESTED := $(VENV)/.tested
-# What `make release` asks and shows: the embedded model, baselines that learn words, figures of analyses, the site.
-EXTRAS := local baselines analyse site
+# What `make release` asks and shows: the embedded model, baselines that learn words or sentences, figures of analyses, the site.
+EXTRAS := local baselines retrieval analyse site
 
 .DEFAULT_GOAL := help
 .PHONY: help release install test soak check leaderboard space dist docs bench lock clean
@@ -65,13 +65,13 @@ check: $(TESTED) ## ruff, mypy --strict and import-linter
 leaderboard: $(READY) ## open the board in Streamlit; PORT=8501
 	$(BIN)/streamlit run leaderboard/app.py $(if $(PORT),--server.port $(PORT))
 
-space: ## lay out build/space, the folder to push to a host such as a Hugging Face Space: the app and the board as it is
-	@test -f data/board/manifest.json || { echo "There is no board in data/board; run: make release"; exit 1; }
+space: ## lay out build/space, the folder to push to a host such as a Hugging Face Space: the app and the board as it is; TABLE=1: only the page Check a table
+	@test -n "$(TABLE)" -o -f data/board/manifest.json || { echo "There is no board in data/board; run: make release"; exit 1; }
 	rm -rf build/space
 	mkdir -p build/space/data
-	cp leaderboard/space.md build/space/README.md
 	cp -r Dockerfile .dockerignore pyproject.toml LICENSE CHANGELOG.md requirements-site.lock hellofresh leaderboard build/space
-	cp -r data/board build/space/data/board
+	cp leaderboard/$(if $(TABLE),space-table,space).md build/space/README.md
+	$(if $(TABLE),sed -i -e '/data\/board/d' -e 's/HELLOFRESH_DATA=.*/HELLOFRESH_TABLE_ONLY=1 \\/' build/space/Dockerfile,cp -r data/board build/space/data/board)
 	find build/space -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Addresses in what is published follow from REPOSITORY alone: links of README, which an index shows elsewhere, and the project's.

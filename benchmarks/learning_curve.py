@@ -25,7 +25,7 @@ from hellofresh.evidence.retrieval.comparison import compare_retrievers
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus, open_corpus
 from hellofresh.evidence.retrieval.documents import Query
 from hellofresh.evidence.retrieval.encoders import MINILM
-from hellofresh.evidence.retrieval.retrievers import Opening, dense_scorer, open_retriever
+from hellofresh.evidence.retrieval.retrievers import IndexBuild, dense_scorer, open_retriever
 from hellofresh.evidence.retrieval.sparse import Bm25, SparseRetriever
 from training.data import Example
 from training.libraries import need_libraries
@@ -65,7 +65,7 @@ def measure(corpus: RetrievalCorpus, test: str, model: str, recipe: Recipe, shar
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "trained"
         if model == MINILM:
-            train_head(training, dense_scorer(MINILM, corpus, Opening()), folder, lambda row, steps: None)
+            train_head(training, dense_scorer(MINILM, corpus, IndexBuild()), folder, lambda row, steps: None)
             second = f"trained:{folder}"
         else:
             train_encoder(training, model, "cpu", folder, lambda row, steps: None)

@@ -1,5 +1,8 @@
 """Speed of the Wikipedia collector on one core, by processor time: reading; with the rule; also with clean texts.
 
+The rival is a bare `xml.etree.ElementTree.iterparse` that drops each revision after it; the last column is the time of
+all steps, in times of that.
+
     python benchmarks/stability.py [DUMP...] [--rounds 3] [--json]
 
 Revisions a second for each dump (best of the rounds; by default, the real histories in ../shared/data/wikipedia
@@ -11,7 +14,10 @@ of Python objects (the same for both if it is bounded).
 from __future__ import annotations
 
 import argparse
+import bz2
+import gzip
 import json
+import lzma
 import random
 import tempfile
 import time
@@ -20,11 +26,24 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
 from collectors.wikipedia.clean import readable, spans
 from collectors.wikipedia.export import read_pages
 from collectors.wikipedia.stability import EditsSettings, Fate, decide
+
+
+def parsed(path: Path) -> int:
+    """Parse a dump with `iterparse` alone; returns the number of its revisions."""
+    opened = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}.get(path.suffix, open)
+    count = 0
+    with opened(path, "rb") as file:
+        for _, element in ElementTree.iterparse(file):
+            if element.tag.rpartition("}")[2] == "revision":
+                count += 1
+                element.clear()
+    return count
 
 
 def read(path: Path) -> int:
@@ -108,15 +127,17 @@ class Row:
     rule: float
     clean: float
     kept: int
+    to_iterparse: float
 
 
 def measured(path: Path, rounds: int) -> Row:
     """One row of the table."""
+    _, bare = best(parsed, path, rounds)
     count, reading = best(read, path, rounds)
     _, ruled = best(decided, path, rounds)
     kept, cleaned = best(whole, path, rounds)
     count = max(count, 1)
-    return Row(path.name, count, count / reading, count / ruled, count / cleaned, kept)
+    return Row(path.name, count, count / reading, count / ruled, count / cleaned, kept, cleaned / bare)
 
 
 MADE = ((5, 1000), (5, 15000), (68, 500), (68, 2500))
@@ -150,9 +171,13 @@ def main() -> None:
     if options.json:
         print(json.dumps(found, indent=2))
         return
-    print(f"{'dump':38} {'revisions':>9} {'read/s':>9} {'rule/s':>9} {'clean/s':>9} {'kept':>6}")
+    print(f"{'dump':38} {'revisions':>9} {'read/s':>9} {'rule/s':>9} {'clean/s':>9} {'kept':>6} {'to bare':>7}")
     for row in found["speed"]:
-        print("{dump:38} {revisions:9,} {read:9,.0f} {rule:9,.0f} {clean:9,.0f} {kept:6,}".format_map(row))
+        print(
+            "{dump:38} {revisions:9,} {read:9,.0f} {rule:9,.0f} {clean:9,.0f} {kept:6,} {to_iterparse:7.2f}".format_map(
+                row
+            )
+        )
     print()
     for row in found["growth"]:
         print(

@@ -191,7 +191,7 @@ def _compare(dataset: DataSet, file: Path, labels: Mapping[str, int], *, part: b
 
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
-FULL, BINARY = "full", "binary"
+FULL = "full"
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +199,7 @@ class ImportRequest:
     """Which part of a data set becomes an edition, and under which name.
 
     Attributes:
-        labels: `full` for all classes of the data set, `binary` for two, where it has such a task.
+        labels: `full` for the classes of the data set's own task, or the end of another's name: `binary`, `six`.
         language: of the statements; empty for the data set's first.
         size: how many samples to draw; None for all rows.
         seed: decides which samples are drawn.
@@ -216,12 +216,12 @@ class ImportRequest:
 
 
 def task_of(dataset: DataSet, labels: str) -> Task:
-    """The task of a data set with all its classes, or with two.
+    """The task of a data set with its usual classes, or with those of the setting.
 
     Raises:
         UnknownNameError: if the data set does not have this setting.
     """
-    known = {BINARY if name.endswith(f"-{BINARY}") else FULL: name for name in dataset.tasks}
+    known = {name.removeprefix(dataset.name).removeprefix("-") or FULL: name for name in dataset.tasks}
     if labels not in known:
         raise UnknownNameError(f"setting labels= of {dataset.name}", labels, known)
     return get_task(known[labels])

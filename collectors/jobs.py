@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from datetime import date
 from functools import partial
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from collectors import LIVING, claims, notes, sample, wikipedia
 from collectors.claims.feed import ADDRESS, daily_copies, feed_name, fetch_feed, fetch_reviews, reviews_name
@@ -53,6 +53,13 @@ _EDITS = TASKS["wikipedia-edits"]
 _T = TypeVar("_T")
 _PENDING: tuple[dict[str, bool], ...] = ({}, {"pending": True})
 """Additional parameters of a job, by whether it collects pending samples."""
+
+
+class LivingJobs(NamedTuple):
+    """How jobs of a task are made: `asked` by the options of a command, `configured` by the settings of sources."""
+
+    asked: Callable[[Workspace, Settings, argparse.Namespace, Path | None, Progress], CollectionJob]
+    configured: Callable[[Workspace, Settings, Quarter, str, bool], list[CollectionJob]]
 
 
 def notes_job(
@@ -174,8 +181,8 @@ def asked_job(
 
     Without output to the workspace, `aside` is a folder for temporary files.
     """
-    make: _Asked = resolve_name(LIVING[options.task].jobs)[0]
-    return make(workspace, settings, options, aside, progress)
+    made: LivingJobs = resolve_name(LIVING[options.task].jobs)
+    return made.asked(workspace, settings, options, aside, progress)
 
 
 def configured_jobs(
@@ -195,9 +202,9 @@ def configured_jobs(
     """
     jobs: list[CollectionJob] = []
     for task, living in LIVING.items():
-        make: _Configured = resolve_name(living.jobs)[1]
+        made: LivingJobs = resolve_name(living.jobs)
         try:
-            jobs += make(workspace, settings, quarter, task, afresh)
+            jobs += made.configured(workspace, settings, quarter, task, afresh)
         except HelloFreshError as error:
             if failed is None:
                 raise
@@ -318,15 +325,14 @@ def configured_ratings(workspace: Workspace, settings: Settings, quarter: Quarte
     claimed = settings.sources.x_notes.claimed
     names = sorted(Path(claimed).glob("*.json")) if claimed else []
     files = [*(shard.path for found in shards.values() for shard in found), *names]
-    stage = Stage.of(
-        workspace, f"ratings/{quarter}", [stamp(path) for path in files], makers(collect_bridging.__module__)
-    )
+    inputs = [*(stamp(path) for path in files), *sorted(source.columns.items())]
+    stage = Stage.of(workspace, f"ratings/{quarter}", inputs, makers(collect_bridging.__module__))
     if stage.is_current():
         return ""
     pool = process_pool(min(2, os.cpu_count() or 1))
-    claims = Path(claimed) if claimed else None
+    more = {"claims": Path(claimed) if claimed else None, "aliases": source.aliases}
     try:
-        found = collect_ratings(workspace, source.dump, quarter, pool=pool, claims=claims, progress=progress)
+        found = collect_ratings(workspace, source.dump, quarter, pool=pool, progress=progress, **more)
     except SourceError as error:
         if error.code not in {"no-ratings", "too-few-ratings"}:
             raise
@@ -338,25 +344,25 @@ def configured_ratings(workspace: Workspace, settings: Settings, quarter: Quarte
 def notes_source(
     workspace: Workspace, settings: PostsSettings, dump: Path, posts: Path | None, posts_from: Sequence[str]
 ) -> notes.NotesSource:
-    """A dump with its posts: a file, and the services to query for others.
+    """A dump with its posts: a file, and the service to query for others.
 
     Raises:
         UnknownNameError: if a service is unknown.
-        UsageError: if a service is named twice.
+        UsageError: if several are named.
     """
     for name in posts_from:
         if name not in notes.SERVICES:
             raise UnknownNameError("service of posts", name, notes.SERVICES)
-    if len(set(posts_from)) < len(posts_from):
-        raise UsageError("a service of posts is named twice", where=",".join(posts_from), code="service-twice")
-    services = []
+    if len(posts_from) > 1:
+        raise UsageError("several services of posts", where=",".join(posts_from), expected="one", code="many-services")
+    online = None
     for name in posts_from:
         said = settings.service(name).model_dump(exclude_none=True)
         service = notes.SERVICES[name]
         manners = {field.name: said.pop(field.name) for field in fields(service.manners) if field.name in said}
-        services.append(replace(service, **said, manners=replace(service.manners, **manners)))
-    cache = workspace.raw("x-notes", "posts") / "answers.sqlite"
-    online = notes.Online(tuple(services), cache, settings.reask_gone_days, notes.SERVICES) if services else None
+        service = replace(service, **said, manners=replace(service.manners, **manners))
+        cache = workspace.raw("x-notes", "posts") / "answers.sqlite"
+        online = notes.Online(service, cache, settings.reask_gone_days)
     return notes.NotesSource(dump, posts, online, tuple(workspace.bridgings()))
 
 
@@ -366,13 +372,11 @@ def asked_edits(
     """Paragraph edits from the options of a command."""
     configured, dumps = settings.sources.wikipedia_edits, options.dump
     quarter, pending, rule = options.quarter, options.pending, settings_from(wikipedia.EditsSettings, options)
-    if options.api is not None:
-        one = _only(options.api, "--api", "one wiki's api.php")
-        options = argparse.Namespace(**{**vars(options), "api": one})
+    said = vars(options) | {"api": None if options.api is None else _only(options.api, "--api", "one wiki's api.php")}
     if dumps is None and options.api is None and configured is not None and configured.dump is not None:
         dumps = [Path(name) for name in configured.dump]
     if dumps is None:
-        source = live_source(configured, options)
+        source = live_source(configured, said, read_titles(options.pages))
         return live_edits_job(workspace, quarter, source, rule, refresh=options.force, pending=pending)
     if options.api is not None or options.pages:
         raise UsageError(
@@ -408,17 +412,18 @@ _SAMPLING = {"draw_pages": "pages", "draw_seed": "seed", **{n: n for n in ("wind
 _LIMITS = {"per_minute": "per_minute", "deadline_hours": "deadline_h"}
 
 
-def live_source(configured: WikiSourceSettings | None, options: argparse.Namespace | None = None) -> LiveSource:
-    """The wiki to query: options of the command override the configuration.
+def live_source(
+    configured: WikiSourceSettings | None, asked: Mapping[str, object] | None = None, titles: Iterable[str] = ()
+) -> LiveSource:
+    """The wiki to query: options that are asked for override the configuration.
 
     Raises:
         UsageError: if neither names a wiki, or neither gives a contact.
         ConfigError: if a number is too small.
     """
     said: dict[str, Any] = {}
-    for place in (configured, options):
-        values = {name: getattr(place, name, None) for name in ("api", "contact", *_SAMPLING, *_LIMITS)}
-        said.update({name: value for name, value in values.items() if value is not None})
+    for values in ({} if configured is None else configured.model_dump(), asked or {}):
+        said |= {name: value for name, value in values.items() if value is not None}
     if "api" not in said:
         raise UsageError(
             "no source of revision histories",
@@ -429,7 +434,7 @@ def live_source(configured: WikiSourceSettings | None, options: argparse.Namespa
     return LiveSource(
         api=said["api"],
         contact=check_contact(said.get("contact")),
-        titles=tuple(read_titles(options.pages)) if options is not None else (),
+        titles=tuple(titles),
         sampling=EditSampling(**{field: said[name] for name, field in _SAMPLING.items() if name in said}),
         **{field: said[name] for name, field in _LIMITS.items() if name in said},
     )
@@ -484,8 +489,6 @@ def configured_claims(
     return [claims_job(quarter, feeds, chosen, days=days, pending=pending)] if feeds else []
 
 
-_Asked = Callable[[Workspace, Settings, argparse.Namespace, Path | None, Progress], CollectionJob]
-_Configured = Callable[[Workspace, Settings, Quarter, str, bool], list[CollectionJob]]
-NOTES: tuple[_Asked, _Configured] = asked_notes, configured_notes
-EDITS: tuple[_Asked, _Configured] = asked_edits, configured_edits
-CLAIMS: tuple[_Asked, _Configured] = asked_claims, configured_claims
+NOTES = LivingJobs(asked_notes, configured_notes)
+EDITS = LivingJobs(asked_edits, configured_edits)
+CLAIMS = LivingJobs(asked_claims, configured_claims)

@@ -158,12 +158,11 @@
         status.append(" ", clear);
       }
       const labelled = [["text", "Label"], ["number", "Right"]].slice(0, data.classes.length ? 2 : 0);
-      const heads = [["name", "Sample"], ["text", "Period"], ["text", "Text"], ...labelled];
+      const heads = [["name", "Text"], ...labelled, ["text", "Period"], ["text", "Sample"]];
       const lines = listed.slice(0, most).map((row) => {
-        const way = el("a", { href: address(row) }, row.id);
-        const small = row.small ? html(row.small, "span") : null;
-        const right = row.right === null || !row.judged ? "–" : `${row.right} of ${row.judged}`;
-        return [way, row.period, [html(row.gist, "span"), small], label(row), right].slice(0, heads.length);
+        const way = el("a", { href: address(row) }, html(row.gist, "span"));
+        const more = [label(row), row.judged ? `${row.right} of ${row.judged}` : "–"].slice(0, labelled.length);
+        return [[way, row.small ? html(row.small, "span") : null], ...more, row.period, row.id];
       });
       const made = table("hf-samples hf-opens", "Samples", heads, lines);
       shown.tBodies[0].replaceWith(made.tBodies[0]);
@@ -223,7 +222,7 @@
         at >= 0 && listed[there] ? el("a", { href: address(listed[there]) }, text) : null);
       const section = el("section", { "data-opened": id }, el("nav", { "aria-label": "Samples" }, ...ways, close), ...parts);
       const line = at < 0 ? null : shown.tBodies[0].rows[at]; // opened below its own line, if the list has it
-      const cell = el("td", { colspan: shown.tHead.rows[0].cells.length, role: "cell" }, section);
+      const cell = el("td", { class: "hf-inside", colspan: shown.tHead.rows[0].cells.length, role: "cell" }, section);
       const whole = line ? el("tr", { class: "hf-opened", role: "row" }, cell) : section;
       close.addEventListener("click", () => {
         keep({ sample: "" });
@@ -325,14 +324,17 @@
         verdict.replaceChildren("The two ", el("strong", {}, "do not differ significantly"),
           `: the difference in ${data.metric} is ${signed(difference)} (${limits(low, high)}); ${chance(p)}.`);
 
-      const reach = Math.max(0.1, Math.ceil(10 * Math.max(...rows.flatMap(([, r]) => r.slice(1, 4).map((v) => Math.abs(v ?? 0))))) / 10);
+      const alike = (r) => r[0] > 0 && r[8] === r[0];
+      const wide = rows.filter(([, r]) => !alike(r)).flatMap(([, r]) => r.slice(1, 4).map((v) => Math.abs(v ?? 0)));
+      const reach = Math.max(0.1, Math.ceil(10 * Math.max(0, ...wide)) / 10);
       const at = (value) => Math.min(1, Math.max(0, (value / reach + 1) / 2)) * 100;
       const box = (kind, style) => el("i", { class: "hf-" + kind, style });
       const bar = (r) => el("div", { class: "hf-signed", "aria-hidden": "true" }, box("reference", "left:50%"),
-        box("range", `left:${at(r[2])}%;width:${at(r[3]) - at(r[2])}%`), box("tick", `left:${at(r[1])}%`));
+        alike(r) ? null : box("range", `left:${at(r[2])}%;width:${at(r[3]) - at(r[2])}%`), box("tick", `left:${at(r[1])}%`));
       const order = ([a], [b]) => (b === "all") - (a === "all") || a.localeCompare(b);
       const lines = rows.filter(([, r]) => r[1] !== null).sort(order).map(([period, r]) =>
-        [period === "all" ? "Whole quarter" : period, [signed(r[1]), `${signed(r[2] ?? -data.span)} to ${signed(r[3] ?? data.span)}`], bar(r), r[0].toLocaleString("en")]);
+        [period === "all" ? "Whole quarter" : period,
+          [signed(r[1]), alike(r) ? "identical answers" : `${signed(r[2] ?? -data.span)} to ${signed(r[3] ?? data.span)}`], bar(r), r[0].toLocaleString("en")]);
       const scale = el("div", { class: "hf-scale", "aria-hidden": "true" },
         ...[[0, "−" + reach], [50, "0"], [100, "+" + reach]].map(([left, text]) => el("span", { style: `left:${left}%` }, text)));
       const heads = [["name", "Period"], ["number", "Difference"], ["drawn", scale], ["number", "Samples"]];
@@ -401,7 +403,7 @@
 
   /* How far a day is from today. */
   function until(time) {
-    const days = Math.floor((Date.parse(time.dateTime) - Date.now()) / DAY);
+    const days = Math.floor(Date.parse(time.dateTime) / DAY) - Math.floor(Date.now() / DAY); // of the calendar
     time.append(days < 0 ? " (passed)" : days === 0 ? " (today)" : ` (in ${days} ${days === 1 ? "day" : "days"})`);
   }
 
@@ -425,6 +427,8 @@
   for (const status of document.querySelectorAll("[data-hf=guessed]")) guessed(status);
   for (const time of document.querySelectorAll("[data-hf=until]")) until(time);
   for (const bar of document.querySelectorAll("[data-hf=over]")) over(bar);
+  for (const text of document.querySelectorAll("[data-at]"))
+    text.hidden = Date.now() < Date.parse(text.dataset.at) === (text.dataset.hf === "after");
   for (const [kind, start] of [["samples", samples], ["compare", compare]])
     for (const place of document.querySelectorAll(`[data-hf=${kind}]`))
       load(place.dataset.src).then((data) => {

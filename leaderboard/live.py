@@ -6,6 +6,7 @@ changed, so they are kept without copies: Streamlit's data cache would copy them
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ from hellofresh.core.errors import HelloFreshError, UsageError
 from hellofresh.core.files import sha256_file
 from hellofresh.submissions.check import Due
 from hellofresh.tasks.samples import MAIN
+from leaderboard.check import show_alone, show_check
 from leaderboard.components.labels import Links, PageKey, dated, edition_choice, task_order, task_title
 from leaderboard.components.markup import Html, el, inline_picture, inner_link, join, problem, sized, visible
 from leaderboard.components.parts import (
@@ -34,6 +36,7 @@ from leaderboard.components.parts import (
     Offer,
     Part,
     RankingPart,
+    TableForm,
     TwoColumns,
     UploadForm,
 )
@@ -44,10 +47,12 @@ from leaderboard.data.uploads import load_dues
 from leaderboard.serving import board_folder
 from leaderboard.submit import show_form
 from leaderboard.views import Page, Visit, all_pages, foot, home_of, page_keys
-from leaderboard.widgets import show_chart, show_file, show_guess, show_offer, show_ranking, show_table
+from leaderboard.widgets import show_chart, show_file, show_guess, show_offer, show_ranking, show_table, untick
 
 _STYLE = Path(__file__).with_name("style.css")
 _HERE = ("localhost", "127.0.0.1", "::1")
+_TABLE_ONLY = "HELLOFRESH_TABLE_ONLY"
+"""Environment variable of a site that is the page Check a table alone, without a board."""
 
 
 class AddressLinks(Links):
@@ -171,6 +176,9 @@ def main() -> None:
     st.html(f"<style>{_STYLE.read_text(encoding='utf-8')}\n{highlight_style()}</style>")
     try:
         _need_own_name()
+        if os.environ.get(_TABLE_ONLY):
+            show_alone()
+            return
         shown = Shown.now()
         board = board_of(shown)
         if board.private and st.get_option("server.address") not in _HERE:
@@ -319,11 +327,24 @@ def _show_choice(board: Board, mine: Sequence[SplitKey], split: SplitKey) -> Non
 
 @st.fragment
 def _show_table(part: DataTable, page: Page, shown: Shown, split: SplitKey) -> None:
-    """A table and the details of its ticked rows; searches, filters and ticks rerun only this part of the page."""
+    """A table and the details of its ticked rows; searches, filters and ticks rerun only this part of the page.
+
+    A single row opens over the page, where the visitor looks; several are compared below the table.
+    """
     picked = show_table(part)
-    if page.opened is not None and part.picks:
+    if page.opened is None or not part.picks:
+        return
+
+    def details() -> None:
         for behind in composed(shown, page.path, split, {}, picked):
             _show(behind)
+
+    if len(part.picks) > 1:
+        details()
+    elif picked:
+        st.dialog(f"{page.title[:-1]} {visible(picked[0], 60)}", width="large", on_dismiss=partial(untick, part))(
+            details
+        )()
 
 
 @st.fragment
@@ -339,6 +360,7 @@ _SHOWN: Mapping[type, Callable[[Any], object]] = {
     Offer: show_offer,
     RankingPart: _show_ranking,
     GuessPart: show_guess,
+    TableForm: lambda _: show_check(),
 }
 
 

@@ -124,7 +124,7 @@ def _ticking(table: DataTable) -> list[str]:
         return []
     if len(table.picks) > 1:
         return [f"Tick 2 to {len(table.picks)} rows at the left to compare them."]
-    return ["Tick a row at the left to open it below."]
+    return ["Tick a row at the left to open it."]
 
 
 def _ticked(table: DataTable, at: Sequence[int], frame: pl.DataFrame, common: Mapping[str, Any]) -> tuple[str, ...]:
@@ -150,6 +150,13 @@ def _ticked(table: DataTable, at: Sequence[int], frame: pl.DataFrame, common: Ma
     _keep(table, picked)
     st.session_state[seen] = list(picked)
     return picked
+
+
+def untick(table: DataTable) -> None:
+    """Take the ticks off a table, as its details were closed."""
+    st.session_state[f"table {table.title}"] = {"selection": {"rows": []}}
+    _keep(table, ())
+    st.session_state[f"address of {table.title}"] = []
 
 
 def _narrowed(table: DataTable) -> list[bool]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Iterator, Sequence
 from datetime import date
 from pathlib import Path
@@ -13,9 +14,14 @@ from collectors.datasets import DataSet, ImportRequest, OriginalFile, StatementR
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import read_jsonl, write_jsonl
 from hellofresh.core.intake import Intake
+from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.corpora import CorpusContent, RetrievalCorpus, write_corpus
 from hellofresh.evidence.retrieval.sources import open_source
+from hellofresh.judging.submitted import RaterSheet
+from hellofresh.results.score_files import ColumnNames, read_scores
+from hellofresh.runs.counts import AnswerFate, counted
+from hellofresh.submissions.check import Due, as_error, check_predictions
 from hellofresh.tasks import TASKS, register_task, statement_task
 from tests.doors import Door, Passed
 from tests.fakes import fails_with
@@ -159,3 +165,85 @@ def test_a_corpus_of_somebody_loses_nothing_in_silence(unit: str, tmp_path: Path
     key, harms = CORPUS_HARMS[unit]
     door = Door(lambda records: import_beir(tmp_path, unit, records), PARTS[unit], key, harms)
     assert door.answers() == CORPUS_ANSWERS[unit]
+
+
+def test_a_table_of_strangers_scores_loses_no_cell_in_silence(tmp_path: Path) -> None:
+    cells = [(f"i{k}", system, str(k % 2)) for k in range(8) for system in ("one", "two")]
+
+    def compare(rows: Sequence[Cells]) -> Passed:
+        paths = [tmp_path / f"{half}.csv" for half in range(2)]  # what only the second file lacks is counted, too
+        for half, path in enumerate(paths):
+            with path.open("w", newline="") as file:
+                csv.writer(file).writerows([("item", "system", "score"), *rows[half * 8 : half * 8 + 8 + half * 99]])
+        found = read_scores(paths, ColumnNames())
+        on = {
+            f"{item} {system}": value
+            for system, values in zip(found.systems, found.values.tolist(), strict=True)
+            for item, value in zip(found.items, values, strict=True)
+            if value == value
+        }
+        assert found.ledger is not None and str(found.ledger) in found.said
+        return Passed(found.ledger, on)
+
+    door = Door(compare, cells, lambda row: f"{row[0]} {row[1]}", {
+        "no item": lambda row: ("", *row[1:]), "no system": lambda row: (row[0], "", row[2]),
+        "no score": lambda row: (*row[:2], ""), "a word": lambda row: (*row[:2], "good"),
+    })  # fmt: skip
+    assert door.answers() == {
+        "deleted": {"came in"}, "doubled": {"duplicate-score"}, "no item": {"without item or system"},
+        "no system": {"without item or system"}, "no score": {"without a score"}, "a word": {"bad-score"},
+    }  # fmt: skip
+
+
+def test_what_a_rater_submits_loses_no_line_in_silence(tmp_path: Path) -> None:
+    answers = {"values": {"overall": 7}, "links": {}, "comment": ""}
+    lines = [
+        json.dumps({"step": "submitted", "response": f"r-{k}", "answers": answers, "seconds": 1.0,
+                    "at": f"2023-07-01T00:00:{k:02d}Z", "id": f"{k:032x}"})
+        for k in range(9)
+    ]  # fmt: skip
+
+    def read(some: Sequence[str]) -> Passed:
+        (tmp_path / "sheet.jsonl").write_text("\n".join(some))
+        state = RaterSheet(tmp_path / "sheet.jsonl", {f"r-{k}" for k in range(9)}).state()
+        return Passed(state.ledger, {key: line.answers for key, line in state.submitted.items()})
+
+    door = Door(read, lines, lambda line: json.loads(line)["response"], {
+        "half": lambda line: line[:-9], "elsewhere": lambda line: line.replace("r-", "x-"),
+        "draft": lambda line: line.replace("submitted", "draft"), "word": lambda line: line.replace("1.0", '"x"'),
+    })  # fmt: skip
+    assert door.answers() == {
+        "deleted": {"came in"}, "doubled": {"replaced"}, "half": {"unreadable"}, "elsewhere": {"not-asked"},
+        "draft": {"damaged-rating"}, "word": {"damaged-rating"},
+    }  # fmt: skip
+
+
+def test_a_submission_is_taken_whole_or_refused_by_name(tmp_path: Path) -> None:
+    ids = tuple(f"xn-{k}" for k in range(9))
+    due = Due(Quarter(2023, 2), {"x-notes": ids}, {})
+
+    def check(lines: Sequence[str]) -> Passed:
+        path = tmp_path / "predictions.jsonl"
+        path.write_text("\n".join(lines))
+        checked = check_predictions(path, due, [])
+        if checked.faults:
+            raise as_error(checked.faults, "Fix it.")
+        taken = {one.id: one.label for one in checked.predictions}
+        return Passed(Intake("lines", len(lines), len(taken)), taken)
+
+    lines = [json.dumps({"id": key, "label": k % 2}) for k, key in enumerate(ids)]
+    door = Door(check, lines, lambda line: json.loads(line)["id"], {
+        "half": lambda line: line[:-3], "other id": lambda line: line.replace("xn-", "xn-1"),
+        "word": lambda line: line[:-2] + '"x"}', "third class": lambda line: line[:-2] + "2}",
+    })  # fmt: skip
+    assert {harm: sorted(codes) for harm, codes in door.answers().items()} == {
+        "deleted": ["missing-id"], "doubled": ["duplicate-id"], "half": ["bad-json"], "other id": ["unknown-id"],
+        "word": ["bad-field"], "third class": ["bad-field"],
+    }  # fmt: skip
+
+
+def test_a_run_whose_outputs_are_not_those_asked_for_is_refused() -> None:
+    assert counted(3, [AnswerFate.READ, AnswerFate.CUT], failed=1)["asked"] == 3
+    for asked, failed in ((4, 1), (3, 2), (2, 1)):
+        with fails_with("ledger"):
+            counted(asked, [AnswerFate.READ, AnswerFate.CUT], failed)

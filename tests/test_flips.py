@@ -27,12 +27,14 @@ FLIPS = {
     (RELEASE + "commitments.jsonl", "xn-4001"): (SCORE, "bad-hash"),
     (PRIVATE + "labels.jsonl", '"label":1'): (SCORE, "bad-commitment"),
     ("scores/2023Q2.parquet", ""): (BOARD, "changed-output"),
+    ("scores/2023Q2.json", "answers"): (BOARD, "changed-output"),
     ("judgements/2023Q2.parquet", ""): (BOARD, "changed-output"),
     (RUN + "predictions.jsonl", '"label":1'): (SCORE, "damaged-run"),
     (RUN + "responses.jsonl", "yes"): (SHOW, "damaged-run"),
     (RUN + "prompts.json", "frame"): (SHOW, "damaged-run"),
     (RUN + "run.json", '"judged": 18'): (SCORE, "damaged-run"),
     (RUN + "journal.sqlite", "xn-4001"): (AGAIN, "bad-journal"),
+    (RUN + "plan.json", "x-notes"): (SHOW, "damaged-run"),
 }  # fmt: skip
 
 
@@ -84,6 +86,26 @@ def test_what_follows_from_the_rest_is_written_again_as_it_was(data: Path, cli: 
     path = flip(data, *what)
     cli(*HEALED[what])
     assert path.read_bytes() == before and next(data.glob(RELEASE + "manifest.json")).read_bytes() == manifest
+
+
+def test_a_changed_manifest_is_refused_by_what_was_published(data: Path, cli: Cli) -> None:
+    cli("release", "publish")
+    flip(data, RELEASE + "manifest.json", "seed")
+    for command in (("release", "publish"), ("quarter", "status"), ("release", "verify", data / "releases/2023Q2")):
+        assert "2023Q2/x-notes" in cli(*command, code=1)
+
+
+def test_scores_and_the_board_say_what_became_of_every_answer_and_keep_it_beside_the_result(
+    data: Path, cli: Cli
+) -> None:
+    (data / "scores/2023Q2.json").unlink()
+    assert "x-notes 2023Q2: 36 answers: 36 went on, 0 left out" in cli(*SCORE)
+    kept = json.loads((data / "scores/2023Q2.json").read_text())
+    assert kept["x-notes"] == {"unit": "answers", "came_in": 36, "went_on": 36, "left_out": {}}
+    said = cli(*BOARD)
+    ledgers = json.loads((data / "board/manifest.json").read_text())["ledgers"]
+    assert [one["unit"] for one in ledgers] == ["scores", "answers"]
+    assert all(f"{one['came_in']} {one['unit']}: {one['went_on']} went on" in said for one in ledgers)
 
 
 def test_the_same_evaluate_writes_a_damaged_run_again_and_asks_nobody(data: Path, cli: Cli) -> None:

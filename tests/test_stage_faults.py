@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import errno
 import hashlib
 import os
-import re
 import shutil
 import socket
 import subprocess
@@ -339,24 +337,6 @@ def test_a_stage_on_files_of_this_machine_asks_nobody(
     monkeypatch.setattr(socket, "getaddrinfo", refused)
     assert attempt.run() == 0
     assert attempt.made == attempt.right
-
-
-def test_the_table_of_faults_names_a_test_for_every_cell_and_every_test_is_there(root: Path) -> None:
-    lines = (root / "docs" / "faults.md").read_text(encoding="utf-8").splitlines()
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
-    assert rows[0] == ["fault", *STAGES]
-    assert len(rows) == 2 + 18
-    known = {
-        node.name
-        for path in (root / "tests").rglob("test_*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    }
-    for fault, *cells in rows[2:]:
-        assert len(cells) == len(STAGES), fault
-        for cell in cells:
-            named = re.findall(r"`(test_\w+)`", cell)
-            assert named and set(named) <= known, (fault, cell)
 
 
 @pytest.fixture

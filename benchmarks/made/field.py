@@ -154,7 +154,7 @@ def _record(workspace: Workspace, entry: Mapping[str, Any], calls: int, prompts:
         samples_sha256="0" * 64,
         model=ModelIdentity(name=str(entry["system"]), parameters={}),
         regime=RegimeIdentity(name=str(entry["regime"]), version=1, parameters=hashes),
-        prompt_set=PromptSetIdentity(name="standard", sha256="0" * 64), judged=calls, failed=0, of=calls,
+        prompt_set=PromptSetIdentity(name="paper", sha256="0" * 64), judged=calls, failed=0, of=calls,
         tokens_in=tokens, tokens_out=2 * calls, cost_usd=tokens / 1e6,
         about=str(entry["about"]), kind=str(entry["kind"]), knowledge_cutoff=str(entry["knowledge_cutoff"]),
         smoke_test=False,

@@ -45,6 +45,7 @@ _CROSSES, _TICKS = (
     frozenset("\u2705\u2714\u2713\u2611\U0001f44d"),
 )
 _EDGES = " \t.,;:!?\"'()[]*\u201c\u201d\u2018\u2019\xab\xbb-\u2013\u2014"
+_OPENING, _CLOSING = "[(\uff08\u3010", "])\uff09\u3011"
 
 
 class Reading(StrEnum):
@@ -196,9 +197,6 @@ class _Part:
         self.is_announcement = bool(plain) and not self.words
         in_brackets = bool(opening and closing) and opening in _OPENING and closing in _CLOSING
         self.stands_out = in_brackets or self.words != plain or part.strip(_EDGES).isupper()
-
-
-_OPENING, _CLOSING = "[(\uff08\u3010", "])\uff09\u3011"
 
 
 @dataclass(frozen=True)

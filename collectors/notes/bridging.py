@@ -283,6 +283,7 @@ def collect_bridging(
     pool: Pool | None = None,
     afresh: bool = False,
     claims: Path | None = None,
+    aliases: Mapping[str, str] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> BridgingReport:
     """Fit all ratings of a dump and write the results for a quarter's notes.
@@ -296,6 +297,7 @@ def collect_bridging(
         pool: where shards of ratings are read.
         afresh: read all shards again.
         claims: a folder of names that writers claim, see `collectors.notes.claimed`.
+        aliases: usual names of columns, by the names that this dump has.
         progress: called with a sentence now and then.
 
     Raises:
@@ -304,10 +306,10 @@ def collect_bridging(
     """
     say = progress or (lambda _: None)
     claimed = read_claimed(claims) if claims else {}
-    reader = TableReader(dump, folder / "rejects", progress=say, workdir_name="")
+    reader = TableReader(dump, folder / "rejects", progress=say, workdir_name="", aliases=aliases or {})
     notes, groups, sources = _tables(reader, key, quarter)
     ids = notes["noteId"].to_numpy()
-    ratings = read_ratings(dump, ids, folder=folder, key=key, pool=pool, afresh=afresh, progress=say)
+    ratings = read_ratings(dump, ids, folder=folder, key=key, pool=pool, afresh=afresh, aliases=aliases, progress=say)
     say(f"fitting {ratings.note.size:,} ratings of {ids.size:,} notes by {ratings.raters.size:,} raters")
     fit = _fit(dump, notes, groups, ratings)
     say("redrawing raters and counting accounts that would change a status")

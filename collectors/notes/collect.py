@@ -86,9 +86,14 @@ class NotesSource:
     bridging: tuple[Path, ...] = ()
     columns: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def aliases(self) -> dict[str, str]:
+        """The usual names of columns, by those of this dump."""
+        return {new: usual for usual, new in self.columns.items()}
+
     def reader(self, workdir: Path, **more: Any) -> TableReader:
         """A reader of the dump's tables."""
-        return TableReader(self.dump, workdir, aliases={new: usual for usual, new in self.columns.items()}, **more)
+        return TableReader(self.dump, workdir, aliases=self.aliases, **more)
 
     def check_columns(self, settings: NotesSettings) -> None:
         """Raise SourceError if a table that labels need lacks a column, before anything is collected."""
@@ -128,8 +133,8 @@ class NotesSource:
         return [path]
 
     def as_parameters(self) -> dict[str, object]:
-        """JSON-ready, for the manifest: the services queried; empty if none."""
-        said: dict[str, object] = {} if self.online is None else {"posts_from": self.online.names}
+        """JSON-ready, for the manifest: the service queried, if any, and renamed columns."""
+        said: dict[str, object] = {} if self.online is None else {"posts_from": [self.online.service.name]}
         return said | ({"columns": dict(self.columns)} if self.columns else {})
 
     def files(self) -> list[Path]:

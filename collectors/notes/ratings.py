@@ -45,6 +45,7 @@ EARLY_CLOCK = "ratings from before 2021"
 UNKNOWN_NOTE = "ratings of unknown notes"
 DUPLICATE = "second ratings of a note by one rater"
 NO_RATER = "ratings without a rater"
+_PART_SCHEMA = {"note": pl.Int64, "rater": pl.UInt64, "second": pl.Int64, "level": pl.Int8, "sampled": pl.Boolean}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,7 @@ class _Reading:
     path: Path
     folder: Path
     key: bytes = field(repr=False)
+    aliases: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def part(self) -> Path:
@@ -136,6 +138,7 @@ def read_ratings(
     key: bytes,
     pool: Pool | None = None,
     afresh: bool = False,
+    aliases: Mapping[str, str] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> DumpRatings:
     """Read the shards that have no part yet, and combine all parts.
@@ -147,6 +150,7 @@ def read_ratings(
         key: of the hash of raters, at most 64 bytes.
         pool: where shards are read; None for this process, one after the other.
         afresh: read every shard again.
+        aliases: usual names of columns, by the names that this dump has.
         progress: called with a sentence now and then.
 
     Raises:
@@ -162,7 +166,9 @@ def read_ratings(
             fix="Download them with: hellofresh archive x-notes --ratings",
             code="missing-table",
         )
-    readings = [_Reading(dump.resolve(), shard.number, shard.path.resolve(), folder, key) for shard in shards]
+    readings = [
+        _Reading(dump.resolve(), shard.number, shard.path.resolve(), folder, key, aliases or {}) for shard in shards
+    ]
     left = [reading for reading in readings if afresh or _current(reading) is None]
     if len(left) < len(readings):
         say(f"{len(readings) - len(left)} of {len(readings)} shards of ratings were read before")
@@ -197,7 +203,7 @@ def _read_shard(reading: _Reading) -> str:
     changed_ns = reading.path.stat().st_mtime_ns
     reading.receipt.unlink(missing_ok=True)
     (source,) = source_files([reading.path], known_hashes(reading.dump))
-    reader = TableReader(reading.dump, reading.part.with_suffix(""), workdir_name="")
+    reader = TableReader(reading.dump, reading.part.with_suffix(""), workdir_name="", aliases=reading.aliases)
     dropped: Counter[str] = Counter()
     values: set[str] = set()
     frames = gathered(reader.frames(RATINGS, _COLUMNS, only=reading.number), _ROWS_AT_ONCE)
@@ -215,9 +221,6 @@ def _read_shard(reading: _Reading) -> str:
     )
     write_json(reading.receipt, asdict(part), mode=0o600)
     return reading.path.name
-
-
-_PART_SCHEMA = {"note": pl.Int64, "rater": pl.UInt64, "second": pl.Int64, "level": pl.Int8, "sampled": pl.Boolean}
 
 
 def _coded(frame: pl.DataFrame, key: bytes, dropped: Counter[str], values: set[str]) -> pl.DataFrame:

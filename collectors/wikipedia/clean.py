@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import mwparserfromhell
-from mwparserfromhell.nodes import ExternalLink, HTMLEntity, Tag, Template, Text, Wikilink
+from mwparserfromhell.nodes import Argument, ExternalLink, HTMLEntity, Tag, Template, Text, Wikilink
 
 from collectors.wikipedia.edits import Gap, common_ends, gaps
 from collectors.wikipedia.names import ENGLISH, WikiNames
@@ -19,6 +19,13 @@ _UNSEEN_TAGS = frozenset(
 )
 _FORMULAS = frozenset({"math", "chem", "ce"})
 _LITERAL = frozenset({"nowiki", "code", "pre", "syntaxhighlight", "source"})
+_SPACE_BEFORE_POINT = re.compile(r" +([,.;:!?)\]])(?=\s|$)")
+_EMPTY_BRACKETS = re.compile(r"\(\s*[,;]?\s*\)")
+_LEFT_OVER = re.compile(r"'{2,5}|\[\[|\]\]|\{\{|\}\}|__[A-Z]+__")
+_HIDING = re.compile(r"display\s*:\s*none", re.IGNORECASE)
+# Signs that stand for themselves, where they would be taken for markup that is left over: exchanged and put back.
+_HELD_BACK = str.maketrans("'[]{}_", "\ue000\ue001\ue002\ue003\ue004\ue005")
+_KEPT_BACK = str.maketrans("\ue000\ue001\ue002\ue003\ue004\ue005", "'[]{}_")
 
 
 class Spans(NamedTuple):
@@ -28,13 +35,14 @@ class Spans(NamedTuple):
     added: str
 
 
-class Reading(NamedTuple):
+class ShownText(NamedTuple):
     """What a reader sees of wikitext.
 
     Attributes:
         text: without markup, notes and images; templates as `collectors.wikipedia.templates` shows them.
         shown: templates of which a reader sees something.
-        unknown: names of templates whose text is missing here, and `{{` for braces that make none.
+        unknown: names of templates whose text is missing here, `{{{name` for a parameter outside of a
+            template, and `{{` for braces that make none.
     """
 
     text: str
@@ -47,13 +55,13 @@ def readable(wikitext: str, wiki: WikiNames = ENGLISH) -> str:
     return read(wikitext, wiki).text
 
 
-def read(wikitext: str, wiki: WikiNames = ENGLISH) -> Reading:
+def read(wikitext: str, wiki: WikiNames = ENGLISH) -> ShownText:
     """The text of a paragraph or heading as a reader of the wiki sees it."""
     reader = _Reader(wiki)
     text = reader.render(mwparserfromhell.parse(wikitext, skip_style_tags=False).nodes)
     text = _EMPTY_BRACKETS.sub("", _LEFT_OVER.sub("", text)).translate(_KEPT_BACK)
     text = _SPACE_BEFORE_POINT.sub(r"\1", " ".join(text.split())).strip()
-    return Reading(text, reader.shown, tuple(reader.unknown))
+    return ShownText(text, reader.shown, tuple(reader.unknown))
 
 
 class _Reader:
@@ -103,6 +111,10 @@ class _Reader:
             return raised(inside)
         return f"({inside})" if name == "rt" else inside
 
+    def argument(self, node: Argument) -> str:
+        self.unknown.append(f"{{{{{{{str(node.name).strip()[:80]}")
+        return ""
+
     def entity(self, node: HTMLEntity) -> str:
         try:
             return str(node.normalize()).translate(_HELD_BACK)
@@ -131,6 +143,7 @@ class _Reader:
 
 
 _RENDER: Mapping[type, Callable[[_Reader, Any], str]] = {
+    Argument: _Reader.argument,
     Text: _Reader.text,
     Wikilink: _Reader.wikilink,
     ExternalLink: _Reader.external_link,
@@ -138,14 +151,6 @@ _RENDER: Mapping[type, Callable[[_Reader, Any], str]] = {
     HTMLEntity: _Reader.entity,
     Template: _Reader.template,
 }
-
-_SPACE_BEFORE_POINT = re.compile(r" +([,.;:!?)\]])(?=\s|$)")
-_EMPTY_BRACKETS = re.compile(r"\(\s*[,;]?\s*\)")
-_LEFT_OVER = re.compile(r"'{2,5}|\[\[|\]\]|\{\{|\}\}|__[A-Z]+__")
-_HIDING = re.compile(r"display\s*:\s*none", re.IGNORECASE)
-# Signs that stand for themselves, where they would be taken for markup that is left over: exchanged and put back.
-_HELD_BACK = str.maketrans("'[]{}_", "\ue000\ue001\ue002\ue003\ue004\ue005")
-_KEPT_BACK = str.maketrans("\ue000\ue001\ue002\ue003\ue004\ue005", "'[]{}_")
 
 
 # Scripts written without spaces are compared character by character.

@@ -38,6 +38,9 @@ from hellofresh.tasks.wikipedia_edits import TASK, Edit, EditRevision, license_o
 
 Progress = Callable[[str], None]
 _BETWEEN_REPORTS_S = 2.0
+_LATE = "pages whose revisions had to be put in order of time"
+_JOINED = "pages that were joined from several files"
+_UNCHECKED = "joined pages without a list of their files"
 
 
 def collect(
@@ -204,9 +207,6 @@ def _source(path: Path) -> tuple[SourceFile, bool]:
 
 _FACTS = ("revert_delay_s", "survived_edits", "required_edits", "distinct_users")
 """Figures of a decision that come with its label."""
-_LATE = "pages whose revisions had to be put in order of time"
-_JOINED = "pages that were joined from several files"
-_UNCHECKED = "joined pages without a list of their files"
 _REPEATED = "revisions that were there twice"
 
 

@@ -10,11 +10,14 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from cydifflib import SequenceMatcher
 
 from collectors.settings import Kind
 from collectors.wikipedia.wikitext import Snapshot, WikiSection
+
+_MOST_COMPARISONS = 1_000_000  # beyond it a comparison takes seconds, and only vandalism does so
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +134,7 @@ def _change(
     return ParagraphChange(heading, before, after, (known[0], known[-1]), ambiguous, repeated)
 
 
+@lru_cache(maxsize=512)  # articles swing between two states
 def _places(old: tuple[str, ...], new: tuple[str, ...], *, whole: bool) -> Sequence[_Place]:
     """Indices of paired paragraphs that differ; optionally, of those without a partner too."""
     if old == new:
@@ -162,7 +166,6 @@ def _with_whole(pairs: Iterable[tuple[int, int]], olds: range, news: range) -> I
         a, c = i + 1, j + 1
 
 
-_MOST_COMPARISONS = 1_000_000  # beyond it a comparison takes seconds, and only vandalism does so
 _LIKE = 0.5  # share of common words, for two paragraphs to be versions of one
 _LARGEST = 900  # pairs to compare; a larger rewrite changes too many paragraphs anyway
 
@@ -185,7 +188,7 @@ def _align(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
 
 def _likest(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
     """The order-preserving pairing with the greatest total similarity, using only sufficiently similar pairs."""
-    left, right = [frozenset(text.split()) for text in old], [frozenset(text.split()) for text in new]
+    left, right = [_words(text) for text in old], [_words(text) for text in new]
     like = [[_likeness(a, b) for b in right] for a in left]
     best = [[0.0] * (len(new) + 1) for _ in range(len(old) + 1)]
     for i in range(len(old) - 1, -1, -1):
@@ -206,12 +209,19 @@ def _likest(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
 
 def alike(one: str, other: str) -> bool:
     """Whether two paragraphs share enough words to be versions of one."""
-    return _likeness(frozenset(one.split()), frozenset(other.split())) >= _LIKE
+    return _likeness(_words(one), _words(other)) >= _LIKE
+
+
+@lru_cache(maxsize=4096)
+def _words(text: str) -> frozenset[str]:
+    """The distinct words of a paragraph; paragraphs are compared again in every revert."""
+    return frozenset(text.split())
 
 
 def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
-    """Dice coefficient of the words, 0 to 1."""
-    return 2 * len(one & other) / (len(one) + len(other))
+    """Dice coefficient of the words, 0 to 1; 0 also where the numbers of words show that it is below `_LIKE`."""
+    few, many = sorted((len(one), len(other)))
+    return 2 * len(one & other) / (few + many) if many <= few * (2 / _LIKE - 1) else 0.0
 
 
 _TOKEN = re.compile(r"\w+|\W")

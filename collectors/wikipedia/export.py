@@ -57,6 +57,8 @@ _ENGLISH_NAMESPACES = frozenset(
     for name in ("User", "Wikipedia", "Image", "File", "MediaWiki", "Template", "Help", "Category", "Portal")
     for talk in ("", " talk")
 ) | {"Talk", "Special", "Media"}
+_SEVERAL = frozenset({"content", "upload", "restrictions", "minor", "redirect"})
+_LISTS = ("SHA256SUMS", "sha256sums.txt")
 
 
 @dataclass(frozen=True, slots=True)
@@ -575,7 +577,6 @@ class _Handler:
         return SourceError(what, where=where, expected=expected, code=code)
 
 
-_SEVERAL = frozenset({"content", "upload", "restrictions", "minor", "redirect"})
 _SHA1 = re.compile(r"[0-9a-z]{31}")
 
 
@@ -610,7 +611,6 @@ def _in_order_of_time(revisions: Iterator[Revision]) -> Iterator[Revision]:
 
 
 _ENDINGS = (".xml", ".xml.gz", ".xml.bz2", ".xml.xz", ".xml.7z", ".gz", ".bz2", ".xz", ".7z")
-_LISTS = ("SHA256SUMS", "sha256sums.txt")
 _LINE = re.compile(r"([0-9a-fA-F]{64})(?:\s+\*?(\S.*?))?\s*")
 _LONGEST_LIST = 1 << 26  # bytes
 

@@ -13,6 +13,8 @@ from collections.abc import Collection
 from collectors.wikipedia.edits import ParagraphChange, alike, long_pieces
 from hellofresh.core.files import sha256_text
 
+_MOST_PAIRS = 900  # pairs to compare; beyond it the page was rewritten as a whole, and only long pieces are followed
+
 
 class Lineages:
     """The lineages of one page, revision by revision.
@@ -30,11 +32,15 @@ class Lineages:
         replaced = next(iter(gone)) if len(gone) == len(come) == 1 else ""
         for paragraph in sorted(come):
             self._place(paragraph, replaced)
-        pairs = ((old, new) for old in gone for new in come) if len(gone) * len(come) <= _MOST_PAIRS else ()
-        for old, new in pairs:
-            numbers = sorted({self._find(self._of[hash(old)]), self._find(self._of[hash(new)])})
-            if len(numbers) == 2 and (replaced or alike(old, new)):
-                self._merge(*numbers)
+        if len(gone) * len(come) > _MOST_PAIRS:
+            return
+        news = [(new, self._of[hash(new)]) for new in come]
+        for old in gone:
+            number = self._find(self._of[hash(old)])
+            for new, mark in news:
+                if (other := self._find(mark)) != number and (replaced or alike(old, new)):
+                    number, other = sorted((number, other))
+                    self._merge(number, other)
 
     def names(self, change: ParagraphChange) -> tuple[str, ...]:
         """The names of the lineages of both paragraphs of a change, sorted; nearly always both have the same one."""
@@ -68,6 +74,3 @@ class Lineages:
         while self._parents[number] != number:
             self._parents[number] = number = self._parents[self._parents[number]]
         return number
-
-
-_MOST_PAIRS = 900  # pairs to compare; beyond it the page was rewritten as a whole, and only long pieces are followed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Integral
 from pathlib import Path
 
 import polars as pl
@@ -10,7 +11,7 @@ import polars as pl
 from hellofresh.api._loading import LoadedEdition
 from hellofresh.core.errors import UsageError
 from hellofresh.core.files import write_jsonl
-from hellofresh.submissions.format import ANSWERS, Fault, Prediction, canonical_row, read_predictions
+from hellofresh.submissions.format import ANSWERS, Fault, Prediction, canonical_row, label_of, read_predictions
 from hellofresh.tasks.outputs import Choice, Output, Ranking, Response, Status
 
 Predictions = Mapping[str, int | None] | Mapping[str, Output] | pl.DataFrame | str | Path
@@ -82,12 +83,20 @@ def _given(edition: LoadedEdition, predictions: Predictions) -> dict[str, Output
                 code="duplicate-id",
             )
         predictions = dict(predictions.select("id", "label").iter_rows())
-    return {
-        key: said
-        if isinstance(said, Output)
-        else Choice(label=said, status=Status.NONE if said is None else Status.ANSWERED)
-        for key, said in predictions.items()
-    }
+    return {key: _output(edition, key, said) for key, said in predictions.items()}
+
+
+def _output(edition: LoadedEdition, key: str, said: object) -> Output:
+    """An answer as given, or the choice of a class; refused is what a file of predictions may not hold either."""
+    if isinstance(said, Output):
+        return said
+    classes = edition.task.classes
+    label = label_of(said, classes)
+    whole = isinstance(label, Integral) and not isinstance(label, bool)
+    if label is not None and classes and (not whole or label not in range(len(classes))):
+        expected = ", ".join(f"{k} ({name})" for k, name in enumerate(classes)) + ", or None"
+        raise UsageError(f"label {said!r}", where=key, expected=expected, code="bad-label")
+    return Choice(status=Status.NONE) if label is None else Choice(label=int(str(label)))
 
 
 def _read(path: Path, samples: int) -> dict[str, Output]:

@@ -230,7 +230,7 @@ def compare(
             raise UsageError("systems without predictions", expected="a mapping", code="bad-table")
         return _on_edition(scores, systems or {})
     names = ColumnNames(**columns, systems=[*systems] if isinstance(systems, Mapping) else systems or "")
-    found = scores_of(_framed(scores), names)
+    found = scores_of({"": _framed(scores)}, names)
     return compare_scores(found, baseline=baseline, lower_is_better=lower_is_better, missing=missing)
 
 

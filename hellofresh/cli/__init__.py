@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout
+from difflib import get_close_matches
 from importlib import import_module
+from pathlib import Path
 from threading import current_thread, main_thread
 from typing import TYPE_CHECKING
 
@@ -42,15 +45,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if planted := shadowing():
         said = f"{', '.join(planted[:5])} in the current folder would run in place of installed modules"
         output.say(f"warning: {said}: run it from another folder, or without python -m")
-    return _reported(options, output)
+    return _reported(options, output, words)
 
 
-def _reported(options: argparse.Namespace, output: CommandOutput) -> int:
+def _reported(options: argparse.Namespace, output: CommandOutput, words: Sequence[str]) -> int:
     """Run a command; an error is shown and determines the exit code."""
     try:
         return _carry_out(options, output)
     except HelloFreshError as error:
         output.error(error)
+        for note in _absent(words, error):
+            output.say(note)
         return error.exit_code
     except KeyboardInterrupt as error:
         output.say("Stopped. Finished work is kept; run the same command again to resume.")
@@ -65,6 +70,19 @@ def _reported(options: argparse.Namespace, output: CommandOutput) -> int:
         fix = "Check the folder's permissions and free space, or set HELLOFRESH_DATA to another folder."
         output.error(WorkspaceError(what, where=str(error.filename or ""), fix=fix, code="system"))
         return 2
+
+
+def _absent(words: Sequence[str], error: HelloFreshError) -> list[str]:
+    """A note that a typed path which an error names does not exist, with the nearest name: one rule for all readers."""
+    path, typed = Path(error.where), any(error.where in word for word in words)
+    if not (error.where and typed) or error.where.startswith("-") or re.search("://|,", error.where):
+        return []
+    if "writ" in error.what or os.path.lexists(path):
+        return []
+    beside = [item.name for item in path.parent.iterdir()] if path.parent.is_dir() else []
+    near = get_close_matches(path.name, beside, n=1)
+    hint = f" Did you mean {path.parent / near[0]}?" if near else ""
+    return [f"note: {path} does not exist; the current folder is {Path.cwd()}.{hint}"]
 
 
 def _carry_out(options: argparse.Namespace, output: CommandOutput) -> int:

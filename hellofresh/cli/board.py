@@ -40,6 +40,8 @@ def run_build(output: CommandOutput, workspace: Workspace, *, private: bool = Fa
     output.result({**to_json(built), "folder": str(built.folder)})
     state = state_of(built.skipped, built.why)
     output.text(f"Board of {', '.join(built.quarters)} in {built.folder}: {state}.")
+    for ledger in built.ledgers:
+        output.say(str(ledger))
     for note in built.notes:
         output.say(f"note: {note}")
     found = scan_scores(workspace).filter(pl.col("split") == MAIN).select("edition", "origin").unique()
@@ -73,6 +75,7 @@ def export(options: argparse.Namespace, output: CommandOutput) -> int:
     output.result({**to_json(done), "folder": str(done.folder)})
     state = state_of(done.skipped)
     output.text(f"{done.folder}: {state}; {done.pages:,} pages, {done.files:,} files, {done.size / 2**20:.1f} MiB.")
+    output.say(str(done.ledger))
     if options.serve is not None:
         _serve(ServedCopy(done.folder), options.serve, output)
     return 0

@@ -30,16 +30,7 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
     card = card_of(compared, _command(options)) if options.card else []
     if options.out:  # first, since the reader of the printed output may close the pipe
         write_bytes(options.out, WRITERS[options.out.suffix](compared, card).encode())
-    facts = ("sentence", "said", "notes", "detectable", "needed", "to_lose", "halves")
-    found = {name: getattr(compared, name) for name in facts}
-    output.result(
-        {
-            **found,
-            **({"card": card} if card else {}),
-            "systems": compared.table.to_dicts(),
-            "pairs": compared.pairs.to_dicts(),
-        }
-    )
+    output.result(compared.plain(card))
     output.text(compared.sentence)
     output.say(compared.said)
     systems, pairs = compared.shown()

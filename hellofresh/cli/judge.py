@@ -6,6 +6,8 @@ import argparse
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import combinations
+from statistics import fmean
 
 import polars as pl
 
@@ -37,13 +39,15 @@ from hellofresh.judging.reward_judges import (
     judge_name,
     reward_ratings,
 )
+from hellofresh.judging.rubric import load_rubric
 from hellofresh.judging.study import SMOKE_TEST, JudgeKind, RatedStudy, Rating, read_study
 from hellofresh.models.catalogue import models_at
-from hellofresh.releases.life.load import load_release
+from hellofresh.releases.life.load import Release, load_release
 from hellofresh.results.split.entries import entries_of_runs
-from hellofresh.results.split.rated_entries import responses_of, study_of_responses
+from hellofresh.results.split.rated_entries import reasons_of, responses_of, study_of_responses
 from hellofresh.rewards.base import RewardCard, read_card
 from hellofresh.rewards.models import open_combined
+from hellofresh.stats.agreement import answer_agreement
 from hellofresh.stats.multiway import ClusteredMean
 from hellofresh.tasks import EvidenceQuery, corrections, get_task
 from hellofresh.tasks.evidence import CLAIM_RESPONSES, RESPONSE_RUBRIC
@@ -54,6 +58,7 @@ _NEXT = "How far it agrees with people: hellofresh rate report --kind judges"
 
 _EVIDENCE = 3
 """Number of documents for judging the response to a claim."""
+_OPENING, _TEMPLATE_WORDS = "Thank you for bringing this up. Research does not support it:", 60
 _JUDGES: Mapping[str, Callable[[RatedStudy], Iterable[Rating]]] = {"links": rate_links, "classifier": classify_study}
 """Judges that need only a study; other packages add some by entry points of the group `hellofresh.judges`."""
 
@@ -63,8 +68,49 @@ def run_judge(options: argparse.Namespace, output: CommandOutput) -> int:
     if options.by == "rewards":
         return _by_rewards(options, output)
     edition, task = options.edition or parse_edition(MUSE), options.task or corrections.TASK.name
-    study = read_study(Workspace.from_environment(), edition, task)
+    workspace = Workspace.from_environment()
+    if options.rubric is not None:
+        study = _study_by_rubric(workspace, load_release(workspace, edition, get_task(task)), options.rubric)
+        done = _by_model(options, study, output)
+        if not options.dry_run:
+            _show_by_rubric(output, read_study(workspace, edition, study.files.task))
+        return done
+    study = read_study(workspace, edition, task)
     return _by_model(options, study, output) if options.by == "model" else _by_name(options.by, study, output)
+
+
+def _study_by_rubric(workspace: Workspace, release: Release, rubric: str) -> RatedStudy:
+    """A study of its own of the reasons that runs gave for their choices, or of the posts of a task of responses."""
+    texts = {sample.id: release.task.text(sample) for sample in release.with_texts()}
+    if release.task.classes:
+        responses = list(reasons_of(entries_of_runs(workspace, release)[0]))
+        if not responses:
+            raise UsageError(
+                f"no run on {release.task.name} {release.edition} gave a reason",
+                fix="hellofresh evaluate ... --set justify=true, or --regime search-agent",
+                code="no-reasons",
+            )
+    else:
+        responses = [SystemResponse(name, "posts", text) for name, text in texts.items()]
+    return study_of_responses(workspace, release, responses, texts, rubric, apart=load_rubric(rubric).name)
+
+
+def _show_by_rubric(output: CommandOutput, study: RatedStudy) -> None:
+    """The share of each answer, or the mean on a range, by system and judge; and kappa where several models judged."""
+    rated = study.ratings.join(study.key.select("response", "system"), on="response").drop_nulls("value")
+    rows = []
+    for (system, judge, criterion), own in sorted(rated.group_by("system", "judge", "criterion")):
+        asked, values = study.rubric.criterion(str(criterion)), own["value"]
+        counts = Counter(int(value) for value in values)
+        shares = [f"{option.id} {counts[place] / len(values):.0%}" for place, option in enumerate(asked.options)]
+        rows.append((system, judge, criterion, len(values), ", ".join(shares) or f"mean {fmean(values):.2f}"))
+    output.table(study.rubric.title, ("system", "judge", "criterion", "n", "answers"), rows)
+    by_judge = {name: own.select("response", "criterion", "value") for (name,), own in rated.group_by("judge")}
+    for one, other in combinations(sorted(by_judge), 2):
+        both = by_judge[one].join(by_judge[other], on=["response", "criterion"])
+        for (criterion,), own in sorted(both.group_by("criterion")):
+            found = answer_agreement(own["value"].to_numpy(), own["value_right"].to_numpy())
+            output.say(f"{criterion}: Cohen's kappa of {one} and {other} is {found.kappa:.2f}, on {len(own)} responses")
 
 
 def _by_model(options: argparse.Namespace, study: RatedStudy, output: CommandOutput) -> int:
@@ -142,12 +188,14 @@ def _by_rewards(options: argparse.Namespace, output: CommandOutput) -> int:
     responses = list(responses_of(entries_of_runs(workspace, release)[0]))
     if options.responses is not None:
         responses += read_models(options.responses, SystemResponse)
-    study = study_of_responses(workspace, release, responses, texts, RESPONSE_RUBRIC)
     reward = open_combined(options.rewards)
     learnt = read_responses_column(options.learnt) if options.learnt is not None else []
     with output.progress("judge responses") as bar:
         bar.line(f"evidence for {len(claims):,} claims")
         evidence = _evidence(options, workspace, list(claims.values()))
+        answered = {item.sample for item in responses}
+        responses += [_template(name, found[0]) for name, found in evidence.items() if found and name in answered]
+        study = study_of_responses(workspace, release, responses, texts, RESPONSE_RUBRIC)
         bar.line("reward models")
         groups = {name: claim.group for name, claim in claims.items()}
         judged = judge_by_rewards(study, reward, evidence, groups, learnt=learnt, cards=cards)
@@ -158,6 +206,12 @@ def _by_rewards(options: argparse.Namespace, output: CommandOutput) -> int:
     output.result({"judge": judge, "ratings": kept, "file": str(study.files.ratings)})
     output.say(f"{judge}: {kept:,} ratings in {study.files.ratings}")
     return 0
+
+
+def _template(claim: str, best: str) -> SystemResponse:
+    """A baseline without a model: a fixed opening, and the beginning of the best evidence."""
+    beginning = " ".join(best.split()[:_TEMPLATE_WORDS])
+    return SystemResponse(claim, "template of the best evidence", f"{_OPENING} {beginning}")
 
 
 def _evidence(

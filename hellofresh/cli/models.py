@@ -25,7 +25,7 @@ from hellofresh.models.catalogue import (
 )
 from hellofresh.models.providers import HttpModel
 from hellofresh.models.thoughts import without_thought
-from hellofresh.runs.counts import WIDER_TOKENS, Fate, counted, remedies
+from hellofresh.runs.counts import WIDER_TOKENS, AnswerFate, counted, remedies
 from hellofresh.runs.ledger import Ledger
 
 _VISIBLE_TOKENS = 15
@@ -108,12 +108,16 @@ def _check(options: argparse.Namespace, output: CommandOutput) -> int:
     if not answer.is_silent:
         return 0
     fate = (
-        Fate.CUT if answer.finish is Finish.LENGTH else Fate.REFUSED if answer.finish is Finish.BLOCKED else Fate.EMPTY
+        AnswerFate.CUT
+        if answer.finish is Finish.LENGTH
+        else AnswerFate.REFUSED
+        if answer.finish is Finish.BLOCKED
+        else AnswerFate.EMPTY
     )
     limit = ledger.estimate(request).tokens_out
-    for remedy in remedies(counted([fate]), limit, thinks=ledger.thoughts > 0):
+    for remedy in remedies(counted(1, [fate]), limit, thinks=ledger.thoughts > 0):
         output.say(f"note: {remedy}.")
-    if fate is Fate.CUT:
+    if fate is AnswerFate.CUT:
         output.say(f"note: a run asks such a question once more, with {WIDER_TOKENS:,} tokens more.")
     return 0
 

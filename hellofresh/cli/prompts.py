@@ -14,7 +14,7 @@ from hellofresh.models.catalogue import ModelContext, models_at, open_model
 from hellofresh.releases.life.load import Release, load_release
 from hellofresh.runs.dry_run import OutsideCall, PlannedQuestion, preview
 from hellofresh.runs.equipment import Equipment, equip, prompted
-from hellofresh.runs.prompts import PromptSet, load_prompt_set, parse_prompt_set, prompt_set_toml
+from hellofresh.runs.prompts import STANDARD, PromptSet, lacking, load_prompt_set, parse_prompt_set, prompt_set_toml
 from hellofresh.runs.prompts.rephrase import Rephrasing, rephrase
 from hellofresh.runs.regimes import MAIN, REGIMES, get_regime, regimes_for
 from hellofresh.tasks import TASKS, get_task
@@ -38,7 +38,7 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
     if options.regime is None:
         return _list_prompts(options, output)
     task, regime = get_task(options.task), get_regime(options.regime)
-    equipment = prompted(task, regime, file=options.prompt_set)
+    equipment = prompted(task, regime, named=options.prompt_set)
     if options.sample is None:
         _print_set(equipment.prompt_set, output)
     else:
@@ -55,14 +55,25 @@ def _list_prompts(options: argparse.Namespace, output: CommandOutput) -> int:
         raise UsageError(what, expected="a task and a regime", fix=fix, code="no-regime")
     tasks = TASKS if options.task is None else {options.task: get_task(options.task)}
     named = {(name, REGIMES[regime].prompts_from): None for name, task in tasks.items() for regime in regimes_for(task)}
-    sets = [load_prompt_set(name, regime) for name, regime in named]
+    both = [load_prompt_set(name, regime, chosen) for name, regime in named for chosen in (None, STANDARD)]
     rows = [
-        (item.task, item.regime, prompt.id, prompt.author, len(prompt.instruction.split()))
-        for item in sets
+        (
+            item.task,
+            item.regime,
+            item.name,
+            prompt.id,
+            prompt.author,
+            len(words.split()),
+            ", ".join(lacking(item.criteria, words)),
+        )
+        for item in {item.sha256: item for item in both}.values()
         for prompt in item.prompts
+        for words in [prompt.instruction]
+        for lacks in [", ".join(lacking(item.criteria, words))]
     ]
-    output.result([dict(zip(("task", "regime", "prompt", "author", "words"), row, strict=True)) for row in rows])
-    output.table("Prompts", ("task", "regime", "prompt", "author", "words"), rows)
+    columns = ("task", "regime", "set", "prompt", "author", "words", "lacks")
+    output.result([dict(zip(columns, row, strict=True)) for row in rows])
+    output.table("Prompts", columns, rows)
     return 0
 
 

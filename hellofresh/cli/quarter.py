@@ -23,7 +23,8 @@ from hellofresh.pipeline.status import status_lines
 from hellofresh.pipeline.steps import Steps
 from hellofresh.pipeline.witness import Witness
 from hellofresh.releases.draw.escrow import Escrow
-from hellofresh.releases.publish import restore_from
+from hellofresh.releases.life.record import record_witness
+from hellofresh.releases.publish.restore import restore_from
 from hellofresh.runs.evaluate import look_ahead
 from hellofresh.tasks.samples import to_json
 
@@ -41,13 +42,14 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
         if settings.daily.export is not None:
             sweep_leftovers(Path(settings.daily.export).resolve().parent, deep=False)
         day.all_steps()
+        summary = summary_of(workspace, day.results)
+        for line in summary.split("\n"):
+            news.say(line)
         names = [result.name for result in day.results]
         Memory.of(workspace).at_end(utc_text(now()), names, news.lines).write(workspace)
     if news.as_before:
         output.say(f"{news.as_before} lines are as on the last day: see {workspace.root / 'private/steps.json'}")
-    summary = summary_of(workspace, day.results)
     output.result([{"step": one.name, "state": str(one.state), "detail": one.detail} for one in day.results])
-    output.text(summary)
     if not settings.sources.any and not options.sample:
         output.say("note: nothing is collected: hellofresh.toml names no source. --sample uses the bundled sample.")
     if options.summary is not None:
@@ -103,8 +105,12 @@ def open_quarter(options: argparse.Namespace, output: CommandOutput) -> int:
 def restore(options: argparse.Namespace, output: CommandOutput) -> int:
     """Take over what a publication holds, or make a new escrow key in place of one that is lost."""
     workspace = Workspace.from_environment()
-    if (options.source is None) is not options.new_key:
-        raise UsageError("nothing to restore", expected="--from TARGET, or --new-key alone", code="bad-restore")
+    if sum((options.source is not None, options.new_key, options.witness is not None)) != 1:
+        expected = "one of --from TARGET, --new-key, --witness RELEASE=SHA256"
+        raise UsageError("nothing to restore", expected=expected, code="bad-restore")
+    if options.witness is not None:
+        output.text(f"{record_witness(workspace, options.witness)}: on record; it is asked before every step.")
+        return 0
     if options.new_key:
         Escrow.replace_lost_key(workspace)
         output.text(f"{workspace.escrow_key} is new: back it up. Quarters that are not opened are drawn again with it.")

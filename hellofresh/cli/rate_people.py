@@ -229,7 +229,9 @@ def run_close(options: argparse.Namespace, output: CommandOutput) -> int:
     for path in options.file:
         output.say(f"{path}: {take_file(study, path)} new lines")
     for plan in study.assignments.raters:
-        for response in study.sheet(plan).state().twice:
+        state = study.sheet(plan).state()
+        output.say(f"{plan.rater}: {state.ledger}")
+        for response in state.twice:
             output.say(
                 f"warning: {plan.rater} submitted {response} twice with different answers; the later ones count."
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,7 +36,7 @@ from hellofresh.runs.record import (
     read_record,
     run_file,
 )
-from hellofresh.runs.regimes import MAIN
+from hellofresh.runs.regimes import MAIN, is_refusal, is_refusal_of_paper
 from hellofresh.tasks.outputs import Status
 from hellofresh.tasks.samples import to_json
 from hellofresh.tasks.transcripts import Event, parse_event, read_transcripts
@@ -145,18 +145,22 @@ def _show_run(folder: Path, output: CommandOutput) -> None:
         run_file(folder, name)
     with snapshot(folder) as journal:
         answers = len(journal)
+        refused = _refused(entry for entry in journal.entries() if entry.step == "classify")
     scores = _beside_others(Workspace.from_environment(), record, folder.name) if record else []
     own = next((one for one in scores if one.origin == folder.name), None)
     score = own and {name: getattr(own, name) for name in ("metric", "value", "low", "high", "n")}
     whole = {"run": folder.name, "state": _state(folder), "answers": answers, **_numbers(record), "score": score}
     steps, samples = usage_by_step(folder)
-    output.result({**whole, "identity": identity, "evaluation": said, "steps": to_json(steps)})
+    output.result({**whole, "identity": identity, "evaluation": said, "steps": to_json(steps), "refused": refused})
     # Fields of both are shown in the run's form, with parameters and hashes.
     if own:
         whole["score"] = f"{own.metric} {estimate(own.value, own.low, own.high)} on {own.n} of {own.n_split} samples"
     facts = {**whole, **said, "prompt_set_file": said.get("prompt_set"), **identity}
     rows = [(name, _plain(value)) for name, value in facts.items() if value is not None]
     output.table(folder.name, ("", ""), rows)
+    of, *ways = refused.items()
+    if any(number for _, number in ways):
+        output.table(f"Refusals among {of[1]:,} answers", ("counted", "refused"), ways)
     for line in _worth_a_look(folder, record):
         output.text(line)
     if len(steps) > 1:
@@ -167,6 +171,13 @@ def _show_run(folder: Path, output: CommandOutput) -> None:
         ]
         heads = ("step", "role", "requests", "tokens in", "tokens out", "seconds", "cost (USD)")
         output.table(f"A sample takes on average ({samples:,} asked about)", heads, taken)
+
+
+def _refused(deciding: Iterable[JournalEntry]) -> dict[str, int]:
+    """Refusals among the answers to one question each, as this benchmark counts them and as HelloFresh (2024) does."""
+    answers = [entry.answer for entry in deciding]
+    ways = {"here": is_refusal, "as in HelloFresh (2024)": is_refusal_of_paper}
+    return {"of": len(answers), **{name: sum(map(rule, answers)) for name, rule in ways.items()}}
 
 
 def _worth_a_look(folder: Path, record: RunRecord | None) -> Iterator[str]:

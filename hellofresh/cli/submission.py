@@ -12,14 +12,12 @@ from functools import cache, partial
 from pathlib import Path
 
 from hellofresh.cli._output import CommandOutput
-from hellofresh.cli._show import show_scored
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition, parse_edition
 from hellofresh.core.errors import SubmissionError, UsageError
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.references import about_copied_responses
-from hellofresh.results.scoring.scores import ScoredSplit, score_submission
 from hellofresh.submissions.changes import check_changes, merged_at
 from hellofresh.submissions.check import Due, Submission, SubmissionCheck, check_predictions, inspect_submission
 from hellofresh.submissions.format import FILES, Fault, Prediction, has_split, predictions_file, read_predictions
@@ -127,14 +125,12 @@ def check(options: argparse.Namespace, output: CommandOutput) -> int:
     path: Path = options.path
     if options.against is not None:
         return _check_changes(options, output)
-    if options.score:
-        return _score(options, output)
     split = _split_of(options, path)
     edition = _edition_of(options, path, split)
     due = find_due(options.samples, edition, split)
     _refuse_other_edition(options, path, due)
     if not path.is_dir():
-        found = check_predictions(path, due)
+        found = check_predictions(path, due, [])
         _show_findings(output, found, due)
         if not found.faults:
             output.text(f"{path}: no faults. A submission also needs a system.toml beside it.")
@@ -171,12 +167,8 @@ def _beside_others(
     copied = about_copied_responses(Workspace.from_environment(), due.edition, due.ids, submission.predictions, path)
     flags = copied_from(submission, standings(submissions, due), due)
     copies = [Fault("copy", str(path), flag, "It will be flagged; explain this in the notes.") for flag in flags]
-    team, faults = submission.info.team, list[Fault]()
-    if other := look_alike(submission.team, team, known_teams(submissions)):
-        what = f"the team {team!r} in the folder {submission.team!r} looks like the team {other!r}"
-        fix = f"If it is your team, use the folder {other!r}; else choose another name."
-        faults.append(Fault("look-alike", str(path), what, fix))
-    return replace(checked, faults=tuple(faults), warnings=(*checked.warnings, *copies, *copied))
+    alike = look_alike(submission.team, submission.info.team, known_teams(submissions), str(path))
+    return replace(checked, faults=tuple(alike), warnings=(*checked.warnings, *copies, *copied))
 
 
 def _show_findings(output: CommandOutput, checked: SubmissionCheck, due: Due) -> None:
@@ -300,19 +292,6 @@ def _check_changes(options: argparse.Namespace, output: CommandOutput) -> int:
     return 1 if faults else 0
 
 
-def _score(options: argparse.Namespace, output: CommandOutput) -> int:
-    edition = _edition_of(options, options.path)
-    workspace = Workspace.from_environment()
-    due = due_in(workspace, edition)
-    checked = inspect_submission(options.path, due)
-    if checked.submission is None:
-        _show_findings(output, checked, due)
-        return 1
-    scores = score_submission(workspace, checked.submission, private=options.private)
-    show_scored(output, ScoredSplit(edition, scores), private=True)
-    return 0
-
-
 def _entry_row(item: SubmissionStanding, counts: str) -> tuple[str, str, str, str]:
     info, received = item.submission.info if item.submission else None, item.receipt and item.receipt.received
     outcomes = [(task, counts if how is EntryOutcome.COUNTS else how) for task, how in item.tasks.items()]
@@ -332,7 +311,8 @@ def list_entries(options: argparse.Namespace, output: CommandOutput) -> int:
         raise UsageError("no edition is named", fix="Add --edition E.", code="no-quarter")
     due = due_in(Workspace.from_environment(), options.edition, _split_of(options))
     found = standings(options.submissions, due)
-    output.result({"entries": [_as_json(item) for item in found.entries], "passed_over": list(found.passed_over)})
+    said = {"passed_over": list(found.passed_over), "ledger": to_json(found.ledger)}
+    output.result({"entries": [_as_json(item) for item in found.entries], **said})
     counts = "counts so far" if due.takes(now()) else "counts"
     rows = [_entry_row(item, counts) for item in found.entries]
     output.table(f"Submissions to {due.edition}{_named(due)}", ("entry", "name", "received", "state"), rows)
@@ -343,6 +323,7 @@ def list_entries(options: argparse.Namespace, output: CommandOutput) -> int:
             output.text(f"{item.origin}: {line}")
     for line in found.passed_over:
         output.text(line)
+    output.say(str(found.ledger))
     end = due.deadline and f"until {utc_text(due.deadline)}"
     output.text(f"Predictions are accepted {end or 'at any time: the labels of a frozen data set are public'}.")
     return 0

@@ -19,7 +19,7 @@ from hellofresh.core.quarters import utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.corpora import open_exact
 from hellofresh.runs.record import prediction_row
-from hellofresh.submissions.check import Due, blank_rows, probabilities_wanted
+from hellofresh.submissions.check import Due, as_error, blank_rows, probabilities_wanted
 from hellofresh.submissions.format import REGIMES, SYSTEM, SystemInfo, has_split, problems, system_toml
 from hellofresh.submissions.names import FOLDER_NAME, slug
 from hellofresh.submissions.receipts import known_teams, look_alike
@@ -161,12 +161,8 @@ def _place(options: argparse.Namespace, info: SystemInfo) -> Path:
                 fix="Name one with --folder TEAM/SYSTEM.",
                 code="bad-folder",
             )
-    if other := look_alike(team, info.team, known_teams(options.submissions)):
-        raise SubmissionError(
-            f"the team {info.team!r} looks like the team {other!r}",
-            fix=f"If it is your team, use --folder {other}/SYSTEM; else choose another name.",
-            code="look-alike",
-        )
+    if alike := look_alike(team, info.team, known_teams(options.submissions)):
+        raise as_error(alike, "")
     return Path(team, system)
 
 

@@ -19,7 +19,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.comparison import RetrieverComparison, compare_retrievers
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus, open_corpus
 from hellofresh.evidence.retrieval.encoders import HUB, MINILM, open_encoder
-from hellofresh.evidence.retrieval.retrievers import Opening, dense_scorer, open_retriever
+from hellofresh.evidence.retrieval.retrievers import IndexBuild, dense_scorer, open_retriever
 from hellofresh.evidence.retrieval.sparse import Bm25, SparseRetriever
 from hellofresh.judging import reward_judges
 from hellofresh.models.local import LOCAL_FOLDER
@@ -93,7 +93,7 @@ def _train_one(
     )
     if asked.model != MINILM:
         return encoders.train_encoder(training, asked.model, chosen_device("auto"), folder, on_row)
-    return rerankers.train_head(training, dense_scorer(MINILM, corpus, Opening(progress=line)), folder, on_row)
+    return rerankers.train_head(training, dense_scorer(MINILM, corpus, IndexBuild(progress=line)), folder, on_row)
 
 
 def _print_reranker(

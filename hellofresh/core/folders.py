@@ -43,6 +43,10 @@ class FileEntry(Open):
     sha256: str
     rows: NonNegativeInt
 
+    def is_in(self, folder: Path) -> bool:
+        """Whether the folder holds the file unchanged."""
+        return ListedFile(self.path, self.size, self.sha256).is_in(folder)
+
 
 def listed_file(
     folder: Path, name: str, *, record: str, error: type[HelloFreshError], fix: str, code: str

@@ -34,6 +34,17 @@ class BadTableError(ValueError):
     """A file that does not match the declared table, with the reason."""
 
 
+class Estimate(NamedTuple):
+    """A number and the limits of its interval, None if unknown; field `x` is the columns `x`, `x_low` and `x_high`."""
+
+    value: float
+    low: float | None
+    high: float | None
+
+
+_ENDS = ("", "_low", "_high")
+
+
 class _Column(NamedTuple):
     kind: object
     sparse: bool
@@ -52,20 +63,30 @@ class Table(Generic[Row]):
 
     Attributes:
         row: the type of its rows, a dataclass or a model of pydantic; fields are text, whole numbers, numbers, truth
-            values, or tuples of text or of numbers.
+            values, tuples of text or of numbers, or an `Estimate`.
         keys: columns before the row's, without empty cells.
     """
 
     row: type[Row]
     keys: Mapping[str, type] = field(default_factory=dict)
+    _fields: Mapping[str, _Column] = field(init=False, repr=False)
     _columns: Mapping[str, _Column] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         hints = get_type_hints(self.row)
         # Types other than dataclasses are models of pydantic, which this module does not import.
         names = [one.name for one in fields(self.row)] if is_dataclass(self.row) else self.row.model_fields  # type: ignore[attr-defined]
-        columns = {name: _column(hints[name]) for name in names}
+        own = {name: _column(hints[name]) for name in names}
+        columns: dict[str, _Column] = {}
+        for name, column in own.items():
+            estimated = dict.fromkeys((f"{name}{end}" for end in _ENDS), column._replace(kind=float))
+            columns |= estimated if column.kind is Estimate else {name: column}
+        object.__setattr__(self, "_fields", own)
         object.__setattr__(self, "_columns", columns)
+
+    @property
+    def _estimates(self) -> list[str]:
+        return [name for name, column in self._fields.items() if column.kind is Estimate]
 
     @property
     def schema(self) -> pl.Schema:
@@ -75,24 +96,30 @@ class Table(Generic[Row]):
 
     def frame(self, rows: Iterable[Row], **keys: str | bool) -> pl.DataFrame:
         """Rows as a table; `keys` are the same for all of them."""
-        columns: dict[str, list[Any]] = {name: [] for name in self._columns}
+        columns: dict[str, list[Any]] = {name: [] for name in self._fields}
         for row in rows:
             for name, values in columns.items():
                 values.append(getattr(row, name))
+        for name in self._estimates:
+            found = [item or (None,) * len(_ENDS) for item in columns.pop(name)]
+            columns |= {f"{name}{end}": [item[place] for item in found] for place, end in enumerate(_ENDS)}
         schema = self.schema
         frame = pl.DataFrame(columns, schema={name: schema[name] for name in columns})
-        return frame.select(*(pl.lit(keys[name], schema[name]).alias(name) for name in self.keys), *columns)
+        return frame.select(*(pl.lit(keys[name], schema[name]).alias(name) for name in self.keys), *self._columns)
 
     def rows(self, frame: pl.DataFrame) -> list[Row]:
         """The rows of a table; other columns, such as keys, are left out."""
         columns: list[list[Any]] = []
-        for name in self._columns:
+        for name in self._fields:
             values = frame[name].to_list()
+            if name in self._estimates:
+                ends = zip(values, *(frame[f"{name}{end}"].to_list() for end in _ENDS[1:]), strict=True)
+                values = [None if item[0] is None else Estimate(*item) for item in ends]
             if isinstance(frame[name].dtype, pl.List):
                 values = [None if value is None else tuple(value) for value in values]
             columns.append(values)
         if not is_dataclass(self.row) or any(one.kw_only for one in fields(self.row)):
-            return [self.row(**dict(zip(self._columns, values, strict=True))) for values in zip(*columns, strict=True)]
+            return [self.row(**dict(zip(self._fields, values, strict=True))) for values in zip(*columns, strict=True)]
         return list(map(self.row, *columns))
 
     def scan(self, path: Path) -> pl.LazyFrame:

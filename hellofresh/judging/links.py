@@ -13,9 +13,10 @@ from enum import StrEnum
 
 import aiohttp
 
+from hellofresh.core.errors import SourceError
 from hellofresh.core.executors import completed
 from hellofresh.core.net.addresses import AddressError, PageAddress
-from hellofresh.core.net.public import BodyError, PublicHttp, TooLargeError, UnsafeError
+from hellofresh.core.net.public import BodyError, PublicHttp, TooLargeError, UnsafeError, names_fail
 from hellofresh.judging.rubric import Rubric
 from hellofresh.judging.study import BlindedResponse, JudgeKind, RatedStudy, Rating, read_responses
 
@@ -27,6 +28,8 @@ _MOST_REDIRECTS = 5
 _MOST_BYTES = 64 << 10
 _TOTAL_S = 15.0
 _AT_ONCE = 8
+_CONTROL = "https://example.com/"
+"""Reserved for examples, and always there: where it does not answer, this machine's network is at fault."""
 
 
 class LinkState(StrEnum):
@@ -52,8 +55,17 @@ class LinkReport:
     detail: str
 
 
-async def check_links(http: PublicHttp, addresses: Sequence[str]) -> list[LinkReport]:
-    """Check links, a few at once, in the given order; errors are in the reports. Closes the transport."""
+async def check_links(http: PublicHttp, addresses: Sequence[str], control: str = "") -> list[LinkReport]:
+    """Check links, a few at once, in the given order; errors are in the reports. Closes the transport.
+
+    Args:
+        http: the transport.
+        addresses: to check.
+        control: an address that surely exists, checked before the others; empty to go without.
+
+    Raises:
+        SourceError: if even the control cannot be reached, so that nothing follows from the others (`no-network`).
+    """
     gate = asyncio.Semaphore(_AT_ONCE)
 
     async def check(address: str) -> LinkReport:
@@ -68,13 +80,20 @@ async def check_links(http: PublicHttp, addresses: Sequence[str]) -> list[LinkRe
                 state, detail = LinkState.REACHABLE, "HTTP 200"
             except (AddressError, UnsafeError) as error:
                 state, detail = LinkState.REFUSED, str(error)
-            except aiohttp.ClientConnectorDNSError:
+            except aiohttp.ClientConnectorDNSError as error:
                 state, detail = LinkState.DEAD, "no such host"
+                if names_fail(error):
+                    state, detail = LinkState.UNCLEAR, "names cannot be looked up"
             except (aiohttp.ClientError, OSError, ValueError) as error:
                 state, detail = LinkState.UNCLEAR, f"no connection ({type(error).__name__})"
         return LinkReport(address, state, trail[-1], detail)
 
     try:
+        known = await check(control) if control else None
+        if known is not None and known.state is not LinkState.REACHABLE:
+            what = f"{control} cannot be reached ({known.detail}), so nothing would be learnt about the links"
+            raise SourceError(what, fix="Connect this machine to the internet, then run the command again.",
+                              code="no-network")  # fmt: skip
         return list(await asyncio.gather(*map(check, addresses)))
     finally:
         await http.close()
@@ -99,19 +118,22 @@ def rate_links(study: RatedStudy) -> list[Rating]:
 
     Raises:
         UnknownNameError: if the rubric has no such criterion.
-        DataError: if the responses are damaged.
+        DataError: if the responses are damaged, or this machine has no network.
     """
-    return judge_links(PublicHttp("HelloFresh link check"), study.rubric, read_responses(study.files))
+    http = PublicHttp("HelloFresh link check")
+    return judge_links(http, study.rubric, read_responses(study.files), _CONTROL)
 
 
-def judge_links(http: PublicHttp, rubric: Rubric, responses: Sequence[BlindedResponse]) -> list[Rating]:
-    """Like `rate_links`, for some responses; closes the transport.
+def judge_links(
+    http: PublicHttp, rubric: Rubric, responses: Sequence[BlindedResponse], control: str = ""
+) -> list[Rating]:
+    """Like `rate_links`, for some responses, after the control (see `check_links`); closes the transport.
 
     A page that refuses programs, or times out, gets no value, since a person may still open it.
     """
     criterion = rubric.criterion(REACHABILITY)
     addresses = sorted({address for response in responses for address in response.sources})
-    reports = {report.address: report for report in completed(check_links(http, addresses))}
+    reports = {report.address: report for report in completed(check_links(http, addresses, control))}
     found = []
     for response, report in [(item, reports[address]) for item in responses for address in item.sources]:
         moved = f"; moved to {report.final}" if report.final != report.address else ""

@@ -400,7 +400,7 @@ def _prepared(judging: Judging, *, only_known: bool = False) -> tuple[Assignment
 
 
 def _counted(study: RatedStudy) -> list[StudySample]:
-    counted = set(main_ratings(study.ratings)["sample"])
+    counted = set((main_ratings(study.ratings) if study.ratings.height else study.key)["sample"])
     return [item for item in read_samples(study.files) if item.id in counted]
 
 

@@ -195,7 +195,8 @@ class OpenStudy:
 
     def sheet(self, plan: RaterPlan) -> RaterSheet:
         """The file of what a rater submits."""
-        return RaterSheet(self.folder / "submitted" / f"{plan.rater}.jsonl")
+        asked = frozenset(response for _, response in plan.responses)
+        return RaterSheet(self.folder / "submitted" / f"{plan.rater}.jsonl", asked)
 
     @property
     def is_closed(self) -> bool:
@@ -383,8 +384,8 @@ def close_study(files: StudyFiles, *, secret: bool, incomplete: bool = False) ->
     if left and not incomplete:
         fix = "Wait for them, or add --incomplete."
         raise UsageError(f"{left} responses are not rated yet", where=str(files.edition), fix=fix, code="incomplete")
-    if not (folder / _CLOSED).is_file():
-        write_json(folder / _CLOSED, {"format": 1, "left": left})
+    ledgers = {plan.rater: to_json(study.sheet(plan).state().ledger) for plan in study.assignments.raters}
+    write_json(folder / _CLOSED, {"format": 1, "left": left, "ledgers": ledgers})
     ratings = RATINGS.frame(_ratings(study))
     if files.ratings.is_file():  # closed before: keep ratings by other judges
         others = read_table(files.ratings, RATINGS).filter(pl.col("kind") != str(JudgeKind.PERSON))
@@ -393,8 +394,6 @@ def close_study(files: StudyFiles, *, secret: bool, incomplete: bool = False) ->
     check_ratings(ratings, study.rubric, where="what raters submitted")
     key = read_table(_key_file(files), KEY)
     if secret:
-        for path in files.ratings.parent.glob(f"{files.task}.*") if not files.closed.is_dir() else ():
-            path.unlink()  # an earlier version closed it in public
         files.closed.mkdir(mode=0o700, exist_ok=True)
     rubric = (folder / "rubric.toml").read_bytes()
     write_study(files, rubric, study.samples.values(), study.responses.values(), ratings, key)

@@ -46,6 +46,8 @@ _SPARE = 2
 _LEAST_EACH = 20
 """With many people, each predicts about this many samples rather than fewer."""
 _CHECKS = 2
+LEVELS = {"surely": 95, "probably": 80, "rather": 60}
+"""Words on the buttons of a question with two classes, and the certainty in percent that each stands for."""
 _LABEL, _CERTAINTY, _KNOWN = "class", "certainty", "known"
 
 
@@ -180,10 +182,11 @@ def _shown(task: Task, sample: Sample) -> StudySample:
 
 def _check(task: Task, number: int) -> StudySample:
     label, certainty = number % len(task.classes), 23 * number
-    said = (
-        f"This one checks that you read. Choose “{task.classes[label]}”, answer “No” to whether you knew the outcome, "
-        f"and give {certainty} as your certainty."
-    )
+    asked = f"Choose “{task.classes[label]}” and give {certainty} as your certainty"
+    if len(task.classes) == 2:
+        word, certainty = [*LEVELS.items()][number % len(LEVELS)]
+        asked = f"Press “{word} {task.classes[label]}”"
+    said = f"This one checks that you read. {asked}, and do not say that you knew it."
     facts = {_LABEL: str(label), _CERTAINTY: str(certainty)}
     return StudySample(f"check-{number}", parts=(("please read", said),), facts=facts)
 
@@ -227,9 +230,9 @@ def _guide(task: Task) -> bytes:
 You will see samples of “{task.title}”, one at a time, with the same texts that language models get, and the same \
 question: {task.question}
 
-For each one say what you expect, whether you knew the outcome already, and how certain you are. Answer from what you \
-read and know: do not search, do not ask a chatbot, and do not look at what became of it. Nobody is graded, and your \
-name stands nowhere.
+For each one say what you expect and how certain you are, and whether you knew the outcome already. Answer from what \
+you read and know: do not search, do not ask a chatbot, and do not look at what became of it. Nobody is graded, and \
+your name appears nowhere.
 
 A few of them only check that you read: do what they say."""
     return f"instructions = {json.dumps(said, ensure_ascii=False)}\n".encode()

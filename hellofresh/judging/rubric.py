@@ -19,7 +19,7 @@ from hellofresh.core.errors import DataError, UnknownNameError
 from hellofresh.core.files import as_model, model_fault, parse_toml
 from hellofresh.core.strict import Strict
 
-RUBRICS = ("correction-13", "evidence-5", "proposal-5")
+RUBRICS = ("correction-13", "evidence-5", "inaccuracy", "justification-4", "missing-evidence", "proposal-5")
 """The rubrics of the package."""
 
 _Id = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=40)]

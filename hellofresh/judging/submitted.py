@@ -1,22 +1,24 @@
 """The append-only file of a rater's submissions, one line per step.
 
-A line is a submission or its undoing; drafts stay in the rater's browser, but older files contain them. For each
+A line is a submission or its undoing. For each
 response the line with the latest time counts, since lines may arrive in any order, from several devices. A partial line
-at the end, from a killed process, is skipped, and the next line starts anew.
+at the end, from a killed process, is counted as unreadable, and the next line starts anew.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
 from hellofresh.core.errors import SubmissionError, WorkspaceError
 from hellofresh.core.files import BadJsonError, as_model, canonical_json, strict_json
+from hellofresh.core.intake import Intake
 from hellofresh.core.net.lock import locked
 from hellofresh.judging.rubric import Rubric
 from hellofresh.judging.study import RatingPhase
@@ -34,7 +36,6 @@ _MOST_LINE = 1 << 20
 class Step(StrEnum):
     """Kind of a line."""
 
-    DRAFT = "draft"
     SUBMITTED = "submitted"
     UNDONE = "undone"
 
@@ -85,18 +86,20 @@ class SheetState:
 
     Attributes:
         submitted: the counting line of each response, in order of submission.
+        ledger: of its lines.
         twice: responses submitted twice with different answers without undoing; the later one counts.
     """
 
     submitted: Mapping[str, SubmittedRating]
+    ledger: Intake
     twice: tuple[str, ...] = ()
 
 
 class RaterSheet:
-    """One rater's file, made when something is appended."""
+    """One rater's file, made when something is appended; lines about responses other than `asked` do not count."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, asked: Container[str] | None = None) -> None:
+        self._path, self._asked = path, asked
 
     def append(self, line: SubmittedRating) -> None:
         """Add a line, as `extend`."""
@@ -137,36 +140,40 @@ class RaterSheet:
                 os.close(file)
 
     def lines(self) -> Iterator[SubmittedRating]:
-        """All complete lines; raises DataError for an unreadable line other than a partial one."""
-        if not self._path.is_file():
-            return
-        for number, line in enumerate(self._path.read_bytes().split(b"\n"), start=1):
-            if not line.strip():
-                continue
-            try:
+        """All readable lines; raises DataError for JSON that is no submitted rating."""
+        for number, line in self._written():
+            with suppress(BadJsonError):  # a partial line of a killed process, which `state` counts
                 value = strict_json(line[:_MOST_LINE])
-            except BadJsonError:
-                continue  # a partial line of a killed process
-            yield as_model(SubmittedRating, value, where=f"{self._path.name} line {number}")
+                where, fix = f"{self._path.name} line {number}", "Restore the file, or take out the line."
+                yield as_model(SubmittedRating, value, where=where, fix=fix, code="damaged-rating")
+
+    def _written(self) -> list[tuple[int, bytes]]:
+        content = self._path.read_bytes() if self._path.is_file() else b""
+        return [(number, line) for number, line in enumerate(content.split(b"\n"), start=1) if line.strip()]
 
     def state(self) -> SheetState:
         """The current state, by the latest line about each response."""
         submitted: dict[str, SubmittedRating] = {}
         twice: dict[str, None] = {}
-        for line in sorted(self.lines(), key=lambda line: (line.at.removesuffix("Z"), line.id)):
-            if line.step is Step.DRAFT:
+        lines, came_in = list(self.lines()), len(self._written())
+        left = Counter({"unreadable": came_in - len(lines)})
+        for line in sorted(lines, key=lambda line: (line.at.removesuffix("Z"), line.id)):
+            if self._asked is not None and line.response not in self._asked:
+                left["not-asked"] += 1
                 continue
             before = submitted.pop(line.response, None)
+            left["replaced"] += before is not None
+            left["undone"] += line.step is not Step.SUBMITTED
             if line.step is Step.SUBMITTED:
                 submitted[line.response] = line
                 if before is not None and before.answers != line.answers:
                     twice[line.response] = None
-        return SheetState(submitted, tuple(twice))
+        return SheetState(submitted, Intake("lines", came_in, len(submitted), left), tuple(twice))
 
 
 def check_line(rubric: Rubric, line: SubmittedRating, links: tuple[str, ...], phase: str) -> None:
     """Check a line that a page hands over; raises SubmissionError for the first fault."""
-    if line.step is Step.DRAFT or not _LINE_ID.fullmatch(line.id) or not _LINE_TIME.fullmatch(line.at):
+    if not _LINE_ID.fullmatch(line.id) or not _LINE_TIME.fullmatch(line.at):
         expected = "a step submitted or undone, an id of 32 hexadecimal digits, and a time in UTC"
         raise SubmissionError("not a line of the page", where=line.response, expected=expected, code="bad-line")
     if not 0 <= line.seconds < _MOST_SECONDS:

@@ -32,6 +32,7 @@ from hellofresh.models.baselines import (
     AlwaysYes,
     Coin,
     Prior,
+    SentenceRegression,
     TrainingSample,
     WordRegression,
     always_names,
@@ -51,6 +52,24 @@ from hellofresh.models.tables import (
 )
 from hellofresh.models.wires import WIRES
 from hellofresh.tasks import TASKS
+
+_RETRIEVERS: Mapping[str, str] = {
+    "tf-idf": "Retriever: TF-IDF, the cosine of weighted word counts.",
+    "bm25": "Retriever: BM25 over stemmed words.",
+    "minilm": "Retriever: all-MiniLM-L6-v2 on this machine, the nearest vectors.",
+    "hybrid": "Retriever: BM25 and MiniLM, their rankings put together.",
+    "bm25+minilm": "Retriever in two stages: BM25, its first 20 documents put in order by MiniLM.",
+}
+"""Descriptions of retrievers that need no file, for the list of models."""
+IN_FLIGHT = 8
+"""Default number of concurrent requests."""
+_IDENTIFYING = ("sent_parameters", "dropped", "hidden_tokens", "logprobs", "system_messages")
+"""The abilities that are part of a model's identity."""
+_ACCOUNT = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
+_MAKERS = frozenset(
+    {"api.openai.com", "api.anthropic.com", "generativelanguage.googleapis.com", "api.mistral.ai", "api.perplexity.ai"}
+)
+"""Hosts at which a model is gone when its maker shuts it down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,14 +306,6 @@ def _retriever(name: str, context: ModelContext) -> Model:
     return RetrieverModel(name, context.workspace or Workspace.from_environment(), _RETRIEVERS.get(name, ""))
 
 
-_RETRIEVERS: Mapping[str, str] = {
-    "tf-idf": "Retriever: TF-IDF, the cosine of weighted word counts.",
-    "bm25": "Retriever: BM25 over stemmed words.",
-    "minilm": "Retriever: all-MiniLM-L6-v2 on this machine, the nearest vectors.",
-    "hybrid": "Retriever: BM25 and MiniLM, their rankings put together.",
-    "bm25+minilm": "Retriever in two stages: BM25, its first 20 documents put in order by MiniLM.",
-}
-"""Descriptions of retrievers that need no file, for the list of models."""
 _BASELINES: Mapping[str, tuple[str, Callable[[ModelContext], Model]]] = {
     "always-yes": (
         "Baseline: says yes to every sample; always-CLASS, such as always-false, says a class of the task.",
@@ -312,6 +323,10 @@ _BASELINES: Mapping[str, tuple[str, Callable[[ModelContext], Model]]] = {
     "tfidf-logreg": (
         "Baseline: TF-IDF and logistic regression, trained on the labels of earlier editions.",
         lambda context: WordRegression.train(context.task, context.training()),
+    ),
+    "minilm-logreg": (
+        "Baseline: MiniLM's vectors and logistic regression, trained on the labels of earlier editions.",
+        lambda context: SentenceRegression.train(context.task, context.training()),
     ),
 }
 CATALOGUE: Mapping[str, CatalogueEntry] = {
@@ -340,15 +355,6 @@ CATALOGUE: Mapping[str, CatalogueEntry] = {
 
 ENDPOINT = "openai:"
 """Prefix of models at an address, which need no table."""
-IN_FLIGHT = 8
-"""Default number of concurrent requests."""
-_IDENTIFYING = ("sent_parameters", "dropped", "hidden_tokens", "logprobs", "system_messages")
-"""The abilities that are part of a model's identity."""
-_ACCOUNT = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
-_MAKERS = frozenset(
-    {"api.openai.com", "api.anthropic.com", "generativelanguage.googleapis.com", "api.mistral.ai", "api.perplexity.ai"}
-)
-"""Hosts at which a model is gone when its maker shuts it down."""
 _OPENAI, _KEY, _ADDRESS = "https://api.openai.com/v1", "OPENAI_API_KEY", "OPENAI_BASE_URL"
 
 
@@ -535,7 +541,11 @@ def _how_to_name(name: str) -> str:
     key = _bundled().providers[provider].key_variable if provider else None
     if key and os.environ.get(key, "").strip():
         return f"The key in {key} is there: --model {provider}:{name}"
-    return "A model of your own endpoint: --model openai:NAME --base-url http://HOST:PORT/v1"
+    if key:
+        return f"At its maker, with the key in {key}: --model {provider}:{name}"
+    model, address = ("NAME", name) if "://" in name else (name, "http://HOST:PORT/v1")
+    model = "NAME" if name in _bundled().providers else model
+    return f"A model of your own endpoint: --model openai:{model} --base-url {address}"
 
 
 def bring_client(client: object, model: str | None) -> str:
@@ -575,9 +585,12 @@ def models_at(base_url: str | None, *models: str) -> list[str]:
     if not base_url:
         return [*models]
     if not any(map(_takes_address, models)):
-        first = (*models, "NAME")[0]
-        what, named = f"an address for the model {', '.join(models)!r}", provider_and_id(first)[1] or first
-        fix = f"A model at an address is called openai:NAME: --model openai:{named} --base-url {base_url}"
+        meant = next((name for name in models if name not in CATALOGUE), (*models, "NAME")[0])
+        what, named = f"an address for the model {', '.join(models)!r}", provider_and_id(meant)[1] or meant
+        line = f"--model openai:{named} --base-url {base_url}"
+        fix = f"A model at an address is called openai:NAME: {line}"
+        if len(models) > 1:
+            fix = f"A model at an address is called openai:NAME: write openai:{named} in place of {meant}."
         raise UsageError(what, fix=fix, code="no-endpoint-model")
     if "://" not in base_url and _LOOPBACK.match(base_url):
         base_url = f"http://{base_url}"

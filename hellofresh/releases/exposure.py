@@ -77,8 +77,6 @@ class SketchedText:
 _LEDGER = Table(ExposedLabel)
 _SKETCHES = Table(SketchedText)
 _EXPOSURE, _SKETCHED = "private/exposure.parquet", "private/sketches.parquet"
-_EARLIER = "private/taken-down.parquet"
-"""Sketches of an earlier version, of samples that were taken down; they are still read."""
 
 
 def places(workspace: Workspace) -> list[Place]:
@@ -141,12 +139,6 @@ class _Exposed:
         if self.place[2] == PROSPECTIVE:
             return self.manifest.resolved.at if self.manifest.resolved else None
         return (self.manifest.calendar or {}).get("reveals")
-
-    @property
-    def hash_at_opening(self) -> str:
-        """Hash of its samples at the opening, which later takedowns do not change."""
-        stated = self.manifest.file("samples.jsonl")
-        return self.manifest.samples_at_opening or (stated.sha256 if stated else "")
 
     @cached_property
     def rows(self) -> list[ExposedLabel]:
@@ -290,7 +282,7 @@ class ExposureLedger:
 
     def key(self) -> dict[str, str]:
         """What identifies the splits."""
-        return {" ".join(map(str, split.place)): split.hash_at_opening for split in self.splits}
+        return {" ".join(map(str, split.place)): split.manifest.samples_sha256 for split in self.splits}
 
     def blind(self) -> int:
         """Samples with neither their texts nor sketches on this machine: only equal texts are found, by hashes."""
@@ -414,7 +406,7 @@ def _read(path: Path, table: Table[_Row]) -> list[_Row]:
 
 
 def _sketches(workspace: Workspace) -> list[SketchedText]:
-    return [row for name in (_EARLIER, _SKETCHED) for row in _read(workspace.root / name, _SKETCHES)]
+    return _read(workspace.root / _SKETCHED, _SKETCHES)
 
 
 def sketch_released(
@@ -437,7 +429,7 @@ def sketch_released(
     for key, said in named.items():
         texts[key] += said
     of = (str(place[0]), place[1], str(place[2]))
-    others = [row for row in _read(workspace.root / _SKETCHED, _SKETCHES) if row.of != of or row.sample in gone]
+    others = [row for row in _sketches(workspace) if row.of != of or row.sample in gone]
     _write_sketches(workspace, others, place, texts)
 
 
@@ -462,15 +454,9 @@ def keep_sketches(workspace: Workspace, place: Place, ids: Collection[str]) -> N
     new = set(ids) - {row.sample for row in _sketches(workspace) if row.of == of}
     if new and task in TASKS:
         texts: dict[str, list[str]] = {key: [] for key in new}
-        try:
-            samples = load_release(workspace, edition, get_task(task), split).samples
-        except ReleaseError as error:
-            if error.code != "bad-hash":
-                raise
-            samples = ()  # an interrupted takedown of an earlier version, which wrote no sketch
-        for key, text in _texts(get_task(task), samples):
+        for key, text in _texts(get_task(task), load_release(workspace, edition, get_task(task), split).samples):
             texts.get(key.rsplit(" ", 1)[0], []).append(text)
-        _write_sketches(workspace, _read(workspace.root / _SKETCHED, _SKETCHES), place, texts)
+        _write_sketches(workspace, _sketches(workspace), place, texts)
 
 
 def record(workspace: Workspace) -> None:

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hellofresh.results.split.panel import Panel, PromptOutputs, System
+from hellofresh.stats.arrays import Bools, Floats
 from hellofresh.stats.calibration import Calibration, calibrate
 from hellofresh.stats.intervals import few_clusters
 
@@ -69,7 +69,7 @@ def stated_confidences(panel: Panel) -> Iterator[StatedConfidence]:
         yield StatedConfidence(system, said, headline, name, n, clusters, few, found)
 
 
-def _subjects(panel: Panel, said: PromptOutputs) -> Iterator[tuple[str, NDArray[np.bool_], NDArray[np.float64]]]:
+def _subjects(panel: Panel, said: PromptOutputs) -> Iterator[tuple[str, Bools, Floats]]:
     """What is judged: its name, where it is true, and the stated chance that it is; only what is stated somewhere."""
     classes = panel.task.classes
     found = [(name, panel.labels == label, said.probabilities[:, label]) for label, name in enumerate(classes)]

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from hellofresh.results.split.panel import Panel
 from hellofresh.results.split.tables import CeilingRow
+from hellofresh.stats.arrays import Floats
 from hellofresh.stats.metrics import relative_brier_index
 from hellofresh.tasks import Task
 
@@ -23,7 +24,7 @@ _DRAWS = 1_000
 
 
 def reached(
-    task: Task, labels: NDArray[np.int8], chance: NDArray[np.float64], error: NDArray[np.float64]
+    task: Task, labels: NDArray[np.int8], chance: Floats, error: Floats
 ) -> Mapping[str, tuple[float, float, float]]:
     """By metric, what the oracle reaches, with the limits of its 95% interval.
 

@@ -8,17 +8,17 @@ the items of both.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import filterfalse
 from math import isnan
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from hellofresh.core.errors import DataError, UnknownNameError
 from hellofresh.results.score_files import ItemScores, check_size
+from hellofresh.stats.arrays import Bools, Floats, Ints
 from hellofresh.stats.clusters import cluster_sums, effective_clusters, members
 from hellofresh.stats.draws import draw_jointly, first_place
 from hellofresh.stats.intervals import few_clusters, metric_interval, t_quantile, unbounded_intervals
@@ -34,7 +34,6 @@ from hellofresh.stats.ranking import (
     samples_to_overtake,
 )
 
-Array = NDArray[np.float64]
 _RESAMPLES, _BLOCKS, _NAMED, _FEWEST_COMMON = 10_000, 2_000, 6, 5
 MISSING = ("fit", "wrong", "drop")
 """Ways with missing scores."""
@@ -76,8 +75,8 @@ class ScoreComparison:
     halves: float | None
     scores: ItemScores | None = field(default=None, repr=False)
     found: Differences | None = field(default=None, repr=False)
-    tables: Array | None = field(default=None, repr=False)
-    families: NDArray[np.int64] | None = field(default=None, repr=False)
+    tables: Floats | None = field(default=None, repr=False)
+    families: Ints | None = field(default=None, repr=False)
 
     def shown(self) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
         """Rows of systems and of pairs as people read them, the best first."""
@@ -94,6 +93,12 @@ class ScoreComparison:
             line |= {"difference": f"{row['difference']:+.3f} {_limits(row['low'], row['high'])}"}
             pairs.append({**line, "p": f"{row['p_value']:.3g}", "p, all pairs": f"{row['adjusted']:.3g}"})
         return systems, pairs
+
+    def plain(self, card: Sequence[Mapping[str, str]] = ()) -> dict[str, object]:
+        """All of it as lists and mappings, with its card if there is one."""
+        facts = ("sentence", "said", "notes", "detectable", "needed", "to_lose", "halves")
+        found = {name: getattr(self, name) for name in facts} | ({"card": card} if card else {})
+        return {**found, "systems": self.table.fill_nan(None).to_dicts(), "pairs": self.pairs.fill_nan(None).to_dicts()}
 
     def __repr__(self) -> str:
         return "\n".join([self.sentence, f"({self.said})", *self.notes, str(self.table)])
@@ -120,10 +125,10 @@ class _Fit:
     """Differences of systems, and of each the interval of its mean and the probability of being first."""
 
     found: Differences
-    low: Array
-    high: Array
-    first: Array
-    skewed: NDArray[np.bool_]
+    low: Floats
+    high: Floats
+    first: Floats
+    skewed: Bools
 
 
 def compare_scores(
@@ -180,7 +185,7 @@ def compare_scores(
 
 
 def _compared(
-    scores: ItemScores, metric: Metric, families: NDArray[np.int64] | None, baseline: str, *, brief: bool = False
+    scores: ItemScores, metric: Metric, families: Ints | None, baseline: str, *, brief: bool = False
 ) -> ScoreComparison:
     """The comparison of one reading of the missing scores; a brief one has no notes."""
     tables = _tables(scores, metric)
@@ -241,7 +246,7 @@ def _verdict(made: ScoreComparison, baseline: str) -> object:
     return leader, frozenset(beaten)
 
 
-def _marks(scores: ItemScores, fit: _Fit, order: NDArray[np.int64]) -> list[str]:
+def _marks(scores: ItemScores, fit: _Fit, order: Ints) -> list[str]:
     """Which intervals are not to be relied on."""
     names, notes = np.array(scores.systems), []
     if fit.skewed.any():
@@ -258,14 +263,14 @@ def _marks(scores: ItemScores, fit: _Fit, order: NDArray[np.int64]) -> list[str]
     return notes
 
 
-def _kept(scores: ItemScores, kept: NDArray[np.bool_]) -> ItemScores:
+def _kept(scores: ItemScores, kept: Bools) -> ItemScores:
     """The same on some of the items."""
     items = np.array(scores.items, dtype=object)[kept].tolist()
     clusters = None if scores.clusters is None else scores.clusters[kept]
     return replace(scores, items=items, values=scores.values[:, kept], clusters=clusters)
 
 
-def _tables(scores: ItemScores, metric: Metric) -> Array:
+def _tables(scores: ItemScores, metric: Metric) -> Floats:
     """Sums by cluster, shape (systems, clusters, 3); a missing cell counts nothing."""
     member, clusters = members(scores.clusters, len(scores.items))
     tables = np.empty((len(scores.systems), clusters, 3))
@@ -275,13 +280,13 @@ def _tables(scores: ItemScores, metric: Metric) -> Array:
     return tables
 
 
-def _blocks(tables: Array) -> Array:
+def _blocks(tables: Floats) -> Floats:
     """Sums of the clusters in random blocks, each its own where they are few."""
     block = np.random.default_rng(0).permutation(tables.shape[1]) % _BLOCKS
     return np.stack([cluster_sums(table, block, int(block.max()) + 1) for table in tables])
 
 
-def _means(scores: ItemScores, tables: Array, metric: Metric) -> tuple[Array, Array, NDArray[np.bool_]]:
+def _means(scores: ItemScores, tables: Floats, metric: Metric) -> tuple[Floats, Floats, Bools]:
     """The interval of each mean, on its own scale, and which are too skewed for theirs."""
     low, high = (np.full(len(tables), np.nan) for _ in range(2))
     skewed = np.zeros(len(tables), dtype=np.bool_)
@@ -296,7 +301,7 @@ def _means(scores: ItemScores, tables: Array, metric: Metric) -> tuple[Array, Ar
     return low, high, skewed
 
 
-def _complete(scores: ItemScores, tables: Array, metric: Metric, families: NDArray[np.int64] | None) -> _Fit:
+def _complete(scores: ItemScores, tables: Floats, metric: Metric, families: Ints | None) -> _Fit:
     found = all_differences(tables, metric, families=families)
     drawn = tables if tables.size < _MANY_CELLS else _blocks(tables)
     first = first_place(draw_jointly(drawn, [metric], resamples=_RESAMPLES), metric)
@@ -304,7 +309,7 @@ def _complete(scores: ItemScores, tables: Array, metric: Metric, families: NDArr
     return _Fit(found, low, high, first, skewed)
 
 
-def _fitted(scores: ItemScores, metric: Metric, families: NDArray[np.int64] | None) -> _Fit:
+def _fitted(scores: ItemScores, metric: Metric, families: Ints | None) -> _Fit:
     """Effects of items and systems by least squares, with errors by the clusters of items."""
     values, there = scores.values, np.isfinite(scores.values)
     (member, clusters), share = members(scores.clusters, len(scores.items)), there / there.sum(axis=0)
@@ -341,14 +346,14 @@ def _fitted(scores: ItemScores, metric: Metric, families: NDArray[np.int64] | No
     return _Fit(found, low, high, first, free & (_skewness(values) > 1))
 
 
-def _skewness(values: Array) -> Array:
+def _skewness(values: Floats) -> Floats:
     """The absolute skewness of each system's scores."""
     apart = values - np.nanmean(values, axis=1, keepdims=True)
     spread = np.nanmean(apart**2, axis=1) ** 1.5
     return np.abs(ratio(np.nanmean(apart**3, axis=1), spread))
 
 
-def _pair_worth(inverse: Array, there: NDArray[np.bool_], member: NDArray[np.int64], clusters: int) -> Array:
+def _pair_worth(inverse: Floats, there: Bools, member: Ints, clusters: int) -> Floats:
     """The effective number of clusters of each pair: Kish's, of the weight that its difference gives to each cluster.
 
     Where scores vary alike, an item has the variance of its scores times the squares of their weights in the
@@ -362,17 +367,11 @@ def _pair_worth(inverse: Array, there: NDArray[np.bool_], member: NDArray[np.int
         squares = weight**2 @ some - (weight @ some) ** 2 / np.maximum(count, 1)
         by_cluster = cluster_sums(np.maximum(squares, 0.0).T, member, clusters).T
         found[row, row + 1 :] = found[row + 1 :, row] = step * np.maximum(effective_clusters(by_cluster), 1.0)
-    least: Array = np.minimum(found, float(clusters))
+    least: Floats = np.minimum(found, float(clusters))
     return least
 
 
-def _missing(
-    scores: ItemScores,
-    metric: Metric,
-    whole: NDArray[np.bool_],
-    found: Differences,
-    families: NDArray[np.int64] | None,
-) -> str:
+def _missing(scores: ItemScores, metric: Metric, whole: Bools, found: Differences, families: Ints | None) -> str:
     """What missing cells change: the common items alone beside all."""
     common = int(whole.sum())
     gone = f"{np.isnan(scores.values).mean():.0%} of the cells are missing; effects of items and systems are fitted"
@@ -388,13 +387,7 @@ def _missing(
 
 
 def _carried(
-    scores: ItemScores,
-    metric: Metric,
-    found: Differences,
-    order: NDArray[np.int64],
-    tables: Array,
-    *,
-    baseline: str,
+    scores: ItemScores, metric: Metric, found: Differences, order: Ints, tables: Floats, *, baseline: str
 ) -> tuple[list[str], tuple[float, int | None, int | None, float | None]]:
     """How far the first place carries, in sentences and in numbers."""
     one, two = order[:2].tolist()
@@ -449,7 +442,7 @@ def _needed(effect: float) -> int | None:
     return high
 
 
-def _sentence(scores: ItemScores, found: Differences, order: NDArray[np.int64], baseline: str) -> str:
+def _sentence(scores: ItemScores, found: Differences, order: Ints, baseline: str) -> str:
     lead = scores.systems.index(baseline) if baseline else int(order[0])
     others = [k for k in order.tolist() if k != lead]
 
@@ -474,7 +467,7 @@ def _sentence(scores: ItemScores, found: Differences, order: NDArray[np.int64], 
     return f"{head}; that is significant over {named(worse)} (adjusted p < .05){rest}."
 
 
-def _rows(scores: ItemScores, fit: _Fit, order: NDArray[np.int64], baseline: str) -> pl.DataFrame:
+def _rows(scores: ItemScores, fit: _Fit, order: Ints, baseline: str) -> pl.DataFrame:
     ranking = rank_systems(fit.found)
     kinds = ("rank",) if baseline else ("rank", "low", "high", "tie_group")  # other pairs are not compared
     columns = {f"rank_{kind}" if kind in ("low", "high") else kind: getattr(ranking, kind) for kind in kinds}
@@ -483,7 +476,7 @@ def _rows(scores: ItemScores, fit: _Fit, order: NDArray[np.int64], baseline: str
     return pl.DataFrame({name: column[order].tolist() for name, column in columns.items()})
 
 
-def _pair_rows(scores: ItemScores, found: Differences, order: NDArray[np.int64], baseline: str) -> pl.DataFrame:
+def _pair_rows(scores: ItemScores, found: Differences, order: Ints, baseline: str) -> pl.DataFrame:
     """The better of each pair first; or each beside the baseline."""
     names, there = np.array(scores.systems), np.isfinite(scores.values).astype(np.float64)
     one, two = (order[places] for places in np.triu_indices(len(order), 1))

@@ -17,11 +17,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hellofresh.core.systems import SystemId
 from hellofresh.results.split.panel import Panel, QuarterScore, short_names
 from hellofresh.results.standings import fields_of
+from hellofresh.stats.arrays import Ints
 from hellofresh.stats.metrics import Metric
 from hellofresh.stats.two_way import TwoWay, connected_parts, two_way
 
@@ -144,9 +144,7 @@ def _rows(
     ]
 
 
-def _numbers(
-    systems: Mapping[tuple[str, ...], Sequence[QuarterScore]],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _numbers(systems: Mapping[tuple[str, ...], Sequence[QuarterScore]]) -> tuple[Ints, Ints]:
     """System and quarter of every score, as numbers from 0."""
     where = np.array([number for number, its in enumerate(systems.values()) for _ in its], dtype=np.int64)
     names = [score.edition for its in systems.values() for score in its]

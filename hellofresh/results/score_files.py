@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from hellofresh.core.errors import DataError, UnknownNameError, UsageError
+from hellofresh.core.intake import Intake
 from hellofresh.results.score_columns import (
     numbers_of,
     numeric_columns,
@@ -29,6 +30,7 @@ from hellofresh.results.score_columns import (
 )
 from hellofresh.results.score_readers import TABLES, read_table
 from hellofresh.results.split.panel import clean_name
+from hellofresh.stats.arrays import Floats, Ints
 
 _NAMES = {
     "item": ("item", "item_id", "sample_id", "sample", "instance_id", "doc_id", "question_id", "post_id", "prompt_id",
@@ -45,7 +47,7 @@ _NAMES = {
 }  # fmt: skip
 _LOWER = ("loss", "error_rate", "runtime")
 _SCALES = ((0.0, 1.0), (0.0, 10.0), (0.0, 100.0))
-_FEWEST, _MOST = 5, 1e100
+_FEWEST, _MOST, _MOST_CELLS = 5, 1e100, 200_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,16 +90,18 @@ class ItemScores:
         said: how columns were interpreted.
         ranges: the scale of each system's scores, from its own scores unless it is given; None if it has none.
         missing: of each system without some scores, how many by reason.
+        ledger: of the cells of its files.
     """
 
     systems: Sequence[str]
     items: Sequence[str]
-    values: NDArray[np.float64] = field(repr=False)
-    clusters: NDArray[np.int64] | None = field(repr=False)
+    values: Floats = field(repr=False)
+    clusters: Ints | None = field(repr=False)
     limits: tuple[float, float]
     said: str
     ranges: Sequence[tuple[float, float] | None] = ()
     missing: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    ledger: Intake | None = None
 
 
 def read_scores(paths: Sequence[Path], names: ColumnNames) -> ItemScores:
@@ -107,31 +111,56 @@ def read_scores(paths: Sequence[Path], names: ColumnNames) -> ItemScores:
         UsageError: if a file cannot be read, or a column is not there.
         DataError: if it is of no known kind, or the scores cannot be compared.
     """
-    stems = [path.stem for path in paths]
-    alone = stems if len(set(stems)) == len(stems) else [path.parent.name for path in paths]
-    frames = []
-    for path, name in zip(paths, alone, strict=True):
-        try:
-            frames.append(_long(read_table(path, name), names, name if len(paths) > 1 else ""))
-        except OSError as error:
-            raise UsageError(f"cannot be read: {error.strerror}", where=str(path), code="missing-file") from None
-        except (
-            pl.exceptions.PolarsError, ValueError, KeyError, TypeError, AttributeError, RecursionError,
-            zipfile.BadZipFile, NotImplementedError,
-        ) as error:  # fmt: skip
-            what = f"not a table ({(str(error).splitlines() or [''])[0][:200]})"
-            raise DataError(what, where=str(path), expected=TABLES, code="bad-table") from None
-    return _arranged(pl.concat([frame for frame, _ in frames], how="diagonal_relaxed"), frames[0][1], names)
+    return scores_of(read_tables(paths), names)
 
 
-def scores_of(frame: pl.DataFrame, names: ColumnNames) -> ItemScores:
-    """The scores of a table, long or wide.
+def read_tables(paths: Sequence[Path]) -> dict[str, pl.DataFrame]:
+    """Read files of one comparison, each by the name that its system has if it is one system's.
+
+    Raises:
+        UsageError: if a file cannot be read.
+        DataError: if it is of no known kind.
+    """
+    frames = {}
+    for path in paths:
+        alike = [other for other in paths if other.stem == path.stem]
+        name = path.stem if len(alike) == 1 else path.parent.name
+        with _as_table(str(path)):
+            frames[name if name not in frames else f"{path.parent.name}/{path.name}"] = read_table(path, name)
+    return frames
+
+
+@contextmanager
+def _as_table(where: str) -> Iterator[None]:
+    """What a strange file raises, as an error that names it."""
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(f"cannot be read: {error.strerror}", where=where, code="missing-file") from None
+    except (
+        pl.exceptions.PolarsError, ValueError, KeyError, TypeError, AttributeError, RecursionError,
+        zipfile.BadZipFile, NotImplementedError,
+    ) as error:  # fmt: skip
+        what = f"not a table ({(str(error).splitlines() or [''])[0][:200]})"
+        raise DataError(what, where=where, expected=TABLES, code="bad-table") from None
+
+
+def scores_of(frames: Mapping[str, pl.DataFrame], names: ColumnNames) -> ItemScores:
+    """The scores of tables, long or wide; one of several without a column of systems is that of its name.
 
     Raises:
         UsageError: if a column is not there.
         DataError: if the scores cannot be compared.
     """
-    return _arranged(*_long(frame, names), names)
+    long = []
+    for name, frame in frames.items():
+        with _as_table(name):
+            long.append(_long(frame, names, name if len(frames) > 1 else ""))
+    first = long[0][1]
+    more = (
+        f"{name}: {line}" for name, (_, said) in zip(frames, long, strict=True) for line in said if line not in first
+    )
+    return _arranged(pl.concat([frame for frame, _ in long], how="diagonal_relaxed"), [*first, *more], names)
 
 
 def scale_of(text: str) -> tuple[float, float]:
@@ -160,7 +189,7 @@ def _long(frame: pl.DataFrame, names: ColumnNames, alone: str = "") -> tuple[pl.
     frame = _unindexed(frame, said)
     if "," in names.item and names.item not in frame.columns:
         frame, names = _joined(frame, names, said)
-    taken = _taken(frame, names)
+    taken = taken_of(frame, names)
     if alone and not taken["system"] and taken["score"]:
         frame, taken["system"] = frame.with_columns(pl.lit(alone).alias("system")), "system"
     if {"filter", "doc_id"} <= set(frame.columns):  # lm-eval writes each sample once for each filter
@@ -181,16 +210,14 @@ def _long(frame: pl.DataFrame, names: ColumnNames, alone: str = "") -> tuple[pl.
 
 def _selected(frame: pl.DataFrame, taken: Mapping[str, str], said: list[str]) -> tuple[pl.DataFrame, list[str]]:
     """The columns that were taken, under their parts' names, the others as `other NAME`."""
-    kept = {part: name for part, name in taken.items() if name and name in frame.columns}
+    kept = {part: part for part in ("item", "system", "score")} | {part: name for part, name in taken.items() if name}
     others = {name: f"other {name}" for name in frame.columns if name not in kept.values() and len(name) < 60}
     long = frame.select(
-        *(pl.col(name).alias(part) for part, name in {"item": "item", **kept}.items()),
+        *(pl.col(name).alias(part) for part, name in kept.items()),
         *(pl.col(name).alias(other) for name, other in list(others.items())[:20] if other != "other why"),
         *([pl.col("why")] if "why" in frame.columns else []),
     )
-    long = long.with_columns(pl.col("item", "system").cast(pl.String)).drop_nulls(["item", "system"])
-    if (rows := frame.height - long.height) > 0:
-        said.append(f"{rows:,} rows without item or system left out")
+    long = long.with_columns(pl.col("item", "system").cast(pl.String))
     scores = numbers_of(long["score"], long)
     long = long.with_columns(*scores, pl.all().exclude("score", "why").cast(pl.String, strict=False))
     taken_said = [f"{part}: `{name}`" for part, name in taken.items() if name]
@@ -199,7 +226,7 @@ def _selected(frame: pl.DataFrame, taken: Mapping[str, str], said: list[str]) ->
     return long, [*taken_said, *said]
 
 
-def _taken(frame: pl.DataFrame, names: ColumnNames) -> dict[str, str]:
+def taken_of(frame: pl.DataFrame, names: ColumnNames) -> dict[str, str]:
     """The column of each part: as named, else the first known name, of systems the first with two values."""
     columns = {column.lower(): column for column in reversed(frame.columns)}
     taken: dict[str, str] = {}
@@ -279,7 +306,8 @@ def _unpivoted(frame: pl.DataFrame, taken: dict[str, str], names: ColumnNames, s
             said.append("items: the rows")
     index = [taken["item"] or "item", *(taken[part] for part in ("cluster", "repeat") if taken[part])]
     systems = systems_of(frame, index, names.listed("systems"), said)
-    taken["system"], taken["score"] = "system", "score"
+    taken["system"] = taken["score"] = ""
+    said.append(f"systems: the columns {quoted(systems)}")
     frame = frame.with_columns(pl.col(systems).cast(pl.String))
     return frame.unpivot(systems, index=index, variable_name="system", value_name="score")
 
@@ -287,10 +315,13 @@ def _unpivoted(frame: pl.DataFrame, taken: dict[str, str], names: ColumnNames, s
 def _arranged(long: pl.DataFrame, said: list[str], names: ColumnNames) -> ItemScores:
     """Scores as an array of systems by items, repetitions averaged."""
     asked, without = names.listed("systems"), names.listed("without")
-    said = [*said]
+    said, whole = [*said], long
+    long = long.drop_nulls(["item", "system"])
+    named = long.height
     if asked and set(asked) <= set(long["system"]):
         long = long.filter(pl.col("system").is_in(asked))
     long = long.filter(~pl.col("system").is_in(without), ~pl.col("item").is_in(without))
+    chosen = long.height
     long = without_totals(long, said)
     long, said = _scaled(long, names.scale, said)
     different = pl.col("repeat").n_unique() if "repeat" in long.columns else pl.lit(1)
@@ -309,7 +340,7 @@ def _arranged(long: pl.DataFrame, said: list[str], names: ColumnNames) -> ItemSc
     if alike := [name for name in shown if shown.count(name) > 1]:
         what = f"two systems whose names look alike: {alike[0]!r}"
         raise DataError(what, expected="a name each", code="duplicate-system")
-    check_size(len(systems), len(items))
+    check_size(len(systems), len(items), ", ".join(said)[:300])
     places = (
         cells[name].replace_strict(known, range(len(known)), return_dtype=pl.Int64).to_numpy()
         for name, known in (("system", systems), ("item", items))
@@ -324,15 +355,18 @@ def _arranged(long: pl.DataFrame, said: list[str], names: ColumnNames) -> ItemSc
     low, high = names.scale or range_of(values) or (low, high)
     lacking = int((~np.isfinite(values)).any(axis=0).sum())
     size = f"{len(systems)} systems, score {low:g} to {high:g}, {len(items):,} items, {lacking:,} without all"
-    averaged = scored.height - cells.height
-    size += f", {cells.height:,} of {values.size:,} cells have a score"
-    size += f" ({averaged:,} repetitions averaged into others)" if averaged else ""
+    left_out = {
+        "without item or system": whole.height - named, "not chosen": named - chosen, "totals": chosen - long.height,
+        "without a score": long.height - scored.height, "averaged into others": scored.height - cells.height,
+    }  # fmt: skip
+    ledger = Intake("cells", whole.height, int(np.isfinite(values).sum()), left_out)
+    size += f", {ledger}"
     scales = sorted({"none" if one is None else f"{one[0]:g} to {one[1]:g}" for one in ranges})
     size += f", scale of intervals {'as given' if names.scale else 'by column'}: {', '.join(scales)}"
     clusters = _clusters(long, items) if "cluster" in long.columns else None
     missing = _reasons(long, values, systems.to_list(), shown)
     said.append(size)
-    return ItemScores(shown, items.to_list(), values, clusters, (low, high), ", ".join(said), ranges, missing)
+    return ItemScores(shown, items.to_list(), values, clusters, (low, high), ", ".join(said), ranges, missing, ledger)
 
 
 def _scaled(long: pl.DataFrame, scale: tuple[float, float] | None, said: list[str]) -> tuple[pl.DataFrame, list[str]]:
@@ -359,14 +393,14 @@ def _scaled(long: pl.DataFrame, scale: tuple[float, float] | None, said: list[st
     return long, said
 
 
-def range_of(values: NDArray[np.float64]) -> tuple[float, float] | None:
+def range_of(values: Floats) -> tuple[float, float] | None:
     """The smallest of the usual scales that scores fit; None if they fit none."""
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
     return next(((a, b) for a, b in _SCALES if a <= low and high <= b), None)
 
 
 def _reasons(
-    long: pl.DataFrame, values: NDArray[np.float64], systems: Sequence[str], shown: Sequence[str]
+    long: pl.DataFrame, values: Floats, systems: Sequence[str], shown: Sequence[str]
 ) -> dict[str, dict[str, int]]:
     """How many cells each system lacks, by reason."""
     absent = np.isnan(values).sum(axis=1)
@@ -394,7 +428,7 @@ def _of_duplicates(scored: pl.DataFrame, row: Mapping[str, object]) -> str:
     return f"{pair}. If they are repetitions: --repeat {named[0] if named else 'COLUMN'}. Else leave the others out."
 
 
-def _clusters(long: pl.DataFrame, items: pl.Series) -> NDArray[np.int64]:
+def _clusters(long: pl.DataFrame, items: pl.Series) -> Ints:
     """The cluster of each item, as a number."""
     pairs = long.select("item", pl.col("cluster").fill_null("")).unique(maintain_order=True)
     if twice := pairs.filter(pl.col("item").is_duplicated())["item"].to_list():
@@ -403,17 +437,19 @@ def _clusters(long: pl.DataFrame, items: pl.Series) -> NDArray[np.int64]:
     return np.unique(names.astype(str), return_inverse=True)[1].astype(np.int64)
 
 
-def check_size(systems: int, items: int) -> None:
-    """Refuse too few systems or items.
+def check_size(systems: int, items: int, where: str = "") -> None:
+    """Refuse too few systems or items, and too many.
 
     Raises:
-        DataError: if there are fewer than two systems, or fewer than five items.
+        DataError: if there are fewer than two systems, fewer than five items, or too many cells.
     """
+    if systems * items > _MOST_CELLS:
+        what = f"{systems:,} systems on {items:,} items"
+        fix = "If these are no systems and items, name the columns: --system, --item."
+        raise DataError(what, expected=f"at most {_MOST_CELLS:,} cells", fix=fix, code="too-large")
     if systems < 2:
-        fix = "Give a file with a column of systems, a column a system, or a file a system."
-        raise DataError(
-            f"{systems} system" + "s" * (systems != 1), expected="two or more", fix=fix, code="too-few-systems"
-        )
+        fix = "Give a column of systems, a column a system, or a file a system."
+        raise DataError(f"systems: {systems}", where=where, expected="two or more", fix=fix, code="too-few-systems")
     if items < _FEWEST:
         what = f"two systems share {items} items, too few to say which is better"
         raise DataError(what, expected=f"{_FEWEST} or more", code="too-few-items")

@@ -19,11 +19,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from hellofresh.core.parquet import Table
 from hellofresh.results.split.panel import ALL_PERIODS, EntrySection, Panel, System
 from hellofresh.results.split.tables import PairDifference
+from hellofresh.stats.arrays import Bools, Floats, Ints
 from hellofresh.stats.draws import draw_jointly, first_place
 from hellofresh.stats.intervals import clusters_worth, few_clusters
 from hellofresh.stats.paired import difference_interval
@@ -124,10 +124,10 @@ class Field:
     """
 
     systems: Sequence[System]
-    where: NDArray[np.bool_]
+    where: Bools
 
     @property
-    def ranked(self) -> NDArray[np.bool_]:
+    def ranked(self) -> Bools:
         """Which entries are ranked, shape (systems,)."""
         return np.array([system.section is EntrySection.SYSTEM for system in self.systems], dtype=np.bool_)
 
@@ -153,8 +153,8 @@ def _complete(systems: Sequence[System]) -> list[System]:
     return [system for system, n in zip(systems, asked, strict=True) if 2 * n >= most > 0]
 
 
-def _common(systems: Sequence[System], ground: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = np.logical_and.reduce([ground, *(system.headline.asked for system in systems)])
+def _common(systems: Sequence[System], ground: Bools) -> Bools:
+    found: Bools = np.logical_and.reduce([ground, *(system.headline.asked for system in systems)])
     return found
 
 
@@ -194,7 +194,7 @@ def _differences(panel: Panel, field: Field, *, ranked: bool) -> Differences | N
     return all_differences(_tables(panel, field), panel.task.headline, families=families)
 
 
-def _tables(panel: Panel, field: Field) -> NDArray[np.float64]:
+def _tables(panel: Panel, field: Field) -> Floats:
     return panel.tables([system.headline for system in field.systems], field.where)
 
 
@@ -215,7 +215,7 @@ def _standings(panel: Panel, field: Field, found: Differences, resamples: int | 
     return [_with_fragility(panel, field, tables, standings[0]), *standings[1:]] if len(standings) > 1 else standings
 
 
-def _with_fragility(panel: Panel, field: Field, tables: NDArray[np.float64], first: Standing) -> Standing:
+def _with_fragility(panel: Panel, field: Field, tables: Floats, first: Standing) -> Standing:
     """The first system's standing with its robustness against the nearest others."""
     metric, origins = panel.task.headline, [system.origin for system in field.systems]
     own = origins.index(first.origin)
@@ -227,7 +227,7 @@ def _with_fragility(panel: Panel, field: Field, tables: NDArray[np.float64], fir
     return replace(first, to_lose=to_lose, halves=halves_agree(tables, metric))
 
 
-_Places = tuple[NDArray[np.int64], NDArray[np.int64]]
+_Places = tuple[Ints, Ints]
 """The numbers in a field of the first and the second entry of pairs."""
 
 
@@ -259,9 +259,7 @@ def _by_period(panel: Panel, field: Field, *, ranked: bool) -> Iterator[pl.DataF
             yield _counted(panel, part, period, places, found)
 
 
-def _counted(
-    panel: Panel, field: Field, period: str, places: _Places, found: Mapping[str, NDArray[np.float64]]
-) -> pl.DataFrame:
+def _counted(panel: Panel, field: Field, period: str, places: _Places, found: Mapping[str, Floats]) -> pl.DataFrame:
     """Pairs of a field with what was compared, by the names of columns, and the counts of samples."""
     said = np.stack([system.headline.predictions(field.where) for system in field.systems])
     right = (said == panel.labels[field.where]).astype(np.float64)  # whole numbers, exact, and multiplied fast

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 
+from hellofresh.core.intake import Intake
 from hellofresh.models import Answer, Finish
 from hellofresh.tasks.outputs import Choice, Output, Status
 
@@ -12,11 +13,11 @@ WIDER_TOKENS = 4096
 """By how many tokens the limit is wider when an answer that was cut off before its first word is asked for again."""
 WIDER = "-wider"
 """The end of the name of the step of such a second question."""
-ASIDE = frozenset({"certainty", "leaning", "result-certainty"})
+ASIDE = frozenset({"certainty", "justify", "leaning", "result-certainty"})
 """Kinds of steps that decide nothing."""
 
 
-class Fate(StrEnum):
+class AnswerFate(StrEnum):
     """What became of one output that was asked for; all but the first and the last count as wrong."""
 
     READ = "read"
@@ -27,19 +28,19 @@ class Fate(StrEnum):
     FAILED = "failed"
 
 
-NEVER_CAME = frozenset({Fate.CUT, Fate.EMPTY})
+NEVER_CAME = frozenset({AnswerFate.CUT, AnswerFate.EMPTY})
 
 
-def fate_of(output: Output, answer: Answer | None) -> Fate:
+def fate_of(output: Output, answer: Answer | None) -> AnswerFate:
     """What became of an output, by the answer that decided it, if there is one."""
     is_forecast = isinstance(output, Choice) and len(set(output.probabilities)) == 1  # that it is too early to tell
     if output.status is Status.ANSWERED or (output.status is Status.NONE and is_forecast):
-        return Fate.READ
+        return AnswerFate.READ
     if output.status is Status.BLOCKED:
-        return Fate.REFUSED
+        return AnswerFate.REFUSED
     if answer is not None and answer.finish is Finish.LENGTH:
-        return Fate.CUT
-    return Fate.EMPTY if answer is not None and answer.is_silent else Fate.UNREADABLE
+        return AnswerFate.CUT
+    return AnswerFate.EMPTY if answer is not None and answer.is_silent else AnswerFate.UNREADABLE
 
 
 def is_spent(answer: Answer) -> bool:
@@ -47,13 +48,15 @@ def is_spent(answer: Answer) -> bool:
     return answer.finish is Finish.LENGTH and answer.is_silent
 
 
-def counted(fates: Iterable[Fate], failed: int = 0) -> dict[str, int]:
-    """The number of outputs asked for, and of each fate; these add up to it."""
-    counts = dict.fromkeys(Fate, 0)
+def counted(asked: int, fates: Iterable[AnswerFate], failed: int = 0) -> dict[str, int]:
+    """The number of outputs asked for, and of each fate; raises DataError unless these add up to it."""
+    counts = dict.fromkeys(AnswerFate, 0)
     for fate in fates:
         counts[fate] += 1
-    counts[Fate.FAILED] += failed
-    return {"asked": sum(counts.values()), **{str(fate): number for fate, number in counts.items()}}
+    counts[AnswerFate.FAILED] += failed
+    left_out = {str(fate): number for fate, number in counts.items() if fate is not AnswerFate.READ}
+    Intake("outputs", asked, counts[AnswerFate.READ], left_out)
+    return {"asked": asked, str(AnswerFate.READ): counts[AnswerFate.READ], **left_out}
 
 
 def remedies(counts: Mapping[str, int], limit: int, *, thinks: bool) -> Iterator[str]:
@@ -66,17 +69,17 @@ def remedies(counts: Mapping[str, int], limit: int, *, thinks: bool) -> Iterator
     """
     asked, hidden = counts["asked"], ", spent on hidden reasoning" if thinks else ""
     more = WIDER_TOKENS if limit < WIDER_TOKENS else 4 * WIDER_TOKENS
-    if cut := counts[Fate.CUT]:
+    if cut := counts[AnswerFate.CUT]:
         yield (
             f"{cut} of {asked} answers ended at the limit of {limit:,} tokens{hidden}; set `hidden_tokens = {more}` "
             f"for this model ([models.NAME.abilities] in hellofresh.toml), or `--hidden-tokens {more}`"
         )
-    if empty := counts[Fate.EMPTY]:
+    if empty := counts[AnswerFate.EMPTY]:
         yield (
             f"{empty} of {asked} answers were empty{hidden}; ask one question (`hellofresh models NAME --check`), and "
             "look at the server's template and its parser of reasoning"
         )
-    if refused := counts[Fate.REFUSED]:
+    if refused := counts[AnswerFate.REFUSED]:
         yield f"{refused} of {asked} answers were refused by the model or its provider, and count as wrong"
-    if unreadable := counts[Fate.UNREADABLE]:
+    if unreadable := counts[AnswerFate.UNREADABLE]:
         yield f"{unreadable} of {asked} answers begin with none of the answers that were asked for, and count as wrong"

@@ -25,7 +25,7 @@ from hellofresh.models.sight import PAPER_IMAGE, check_images, image_tokens, ima
 from hellofresh.runs.equipment import Equipment
 from hellofresh.runs.journal import Journal
 from hellofresh.runs.ledger import Ledger, Ledgers, sum_known
-from hellofresh.runs.pace import Estimate
+from hellofresh.runs.pace import TokenEstimate
 from hellofresh.runs.regimes import MAIN, Need
 from hellofresh.runs.runner import Assignment, Item
 from hellofresh.tasks.images import Image, media_of
@@ -181,7 +181,7 @@ async def _conversation(assignment: Assignment, sample: Sample) -> Ledgers:
     Up to the regime's ceiling, each further request costs as much as the most expensive, plus one more answer.
     """
     ledgers = Ledgers(assignment.specs)
-    largest = dict.fromkeys(assignment.specs, Estimate(0, 0))
+    largest = dict.fromkeys(assignment.specs, TokenEstimate(0, 0))
 
     def longest_answer(question: PlannedQuestion, request: Request, ending: str) -> str:
         role = question.role if question.role in largest else MAIN
@@ -209,12 +209,12 @@ async def _conversation(assignment: Assignment, sample: Sample) -> Ledgers:
     return ledgers
 
 
-def _count(ledger: Ledger, request: Request) -> Estimate:
+def _count(ledger: Ledger, request: Request) -> TokenEstimate:
     """Add a request's maximal usage to a ledger."""
     texts = (part for message in request.messages for part in message.parts)
     tokens_in = sum(map(_most_tokens, texts)) + _MOST_A_MESSAGE * (1 + len(request.messages))
     tokens_in += sum(image_tokens(ledger.spec, image) for image in images_of(request))
-    most = Estimate(tokens_in, ledger.estimate(request).tokens_out)
+    most = TokenEstimate(tokens_in, ledger.estimate(request).tokens_out)
     ledger.add(Answer("", Finish.STOP, most.tokens_in, most.tokens_out))
     return most
 

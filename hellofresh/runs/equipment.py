@@ -60,14 +60,14 @@ class Equipment:
                 await part.close()
 
 
-def prompted(task: Task, regime: Regime, prompts: str = "", file: Path | None = None) -> Equipment:
-    """A regime with its prompts of a task, and nothing else yet; `prompts` as in `Evaluation`.
+def prompted(task: Task, regime: Regime, prompts: str = "", named: str | None = None) -> Equipment:
+    """A regime with its prompts of a task, and nothing else yet; `prompts` and the `named` set as in `Evaluation`.
 
     Raises:
         PromptError: if the prompts are missing, malformed or for another task.
         UnknownNameError: if one of `prompts` is unknown.
     """
-    prompt_set = regime.prompt_set(task.name, file)
+    prompt_set = regime.prompt_set(task.name, named)
     chosen = prompt_set.choose(prompts)
     return Equipment(regime, prompt_set, chosen[:1] if regime.one_prompt else chosen, task.slots)
 

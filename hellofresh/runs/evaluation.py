@@ -125,7 +125,15 @@ class Evaluation:
         str, Option("a name from: hellofresh models; or PROVIDER:NAME, such as openai:NAME", "M", part=Part.HELD)
     ]
     regime: Annotated[str, Option("how the model is asked (default: zero-shot)", "R", part=Part.HELD)] = "zero-shot"
-    prompt_set: Annotated[Path | None, Option("your own prompt set (TOML)", "FILE", parse=Path, part=Part.HELD)] = None
+    prompt_set: Annotated[
+        str | None,
+        Option(
+            "paper (what the papers ask, the default where they do), standard (predict the vote), or a TOML file",
+            "SET",
+            read=lambda value: None if value is None else str(value),
+            part=Part.HELD,
+        ),
+    ] = None
     temperature: Annotated[
         float | None, Option("temperature of all requests, such as 0.7 (default: 0)", "T", parse=float, part=Part.HELD)
     ] = None

@@ -125,7 +125,8 @@ def export(prepared: PreparedRun, number: int, result: RunResult, journal: Journ
     transcripts = list(transcribe(journal, ledgers, done))
     _write_some(folder / TRANSCRIPTS, (item.model_dump(mode="json") for item in transcripts))
     whole, fates = _usage(ledgers), [item.fate for item in result.judged]
-    counts = counted(fates, len(result.failures) * len(prepared.assignment.prompts))
+    each = len(prepared.assignment.prompts)
+    counts = counted(result.tally.samples * each, fates, len(result.failures) * each)
     thinks = ledgers.of(MAIN).thoughts > 0
     report = EvaluationReport(
         run_id=folder.name,

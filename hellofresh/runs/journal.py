@@ -30,7 +30,6 @@ from hellofresh.core.files import canonical_json
 from hellofresh.core.net.database import open_database
 from hellofresh.core.net.lock import locked
 from hellofresh.models import Answer, CallError, Message, ModelSpec, Request
-from hellofresh.models.thoughts import without_thought
 from hellofresh.runs.ledger import Ledger
 from hellofresh.runs.regimes import MAIN, Regime
 
@@ -48,6 +47,9 @@ CREATE TABLE IF NOT EXISTS traces (
     sample TEXT NOT NULL, repetition INTEGER NOT NULL, trace TEXT NOT NULL, PRIMARY KEY (sample, repetition)
 ) STRICT, WITHOUT ROWID;
 """
+_DAMAGE = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_NOTADB)
+_ALL_AGAIN = "Move the file away to request everything again."
+_ROW_AGAIN = "Add --drop-damaged to request such rows again, or move the file away to request everything again."
 
 
 @dataclass(frozen=True, slots=True)
@@ -407,7 +409,7 @@ class Journal:
         row = _Row(*found)
         if not row.is_whole:
             raise self._damaged(f"row {number} ({row.name}) is damaged", _ROW_AGAIN)
-        answer = without_thought(_ANSWERS.validate_json(row.answer))  # earlier versions stored both as one text
+        answer = _ANSWERS.validate_json(row.answer)
         return JournalEntry(
             *(row.sample, row.step, row.prompt, row.repetition, answer, row.latency_s, row.request, row.role, row.key),
             number,
@@ -485,11 +487,6 @@ def snapshot(folder: Path) -> Iterator[Journal]:
                     ) from error
         with Journal(copy) as journal:
             yield journal
-
-
-_DAMAGE = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_NOTADB)
-_ALL_AGAIN = "Move the file away to request everything again."
-_ROW_AGAIN = "Add --drop-damaged to request such rows again, or move the file away to request everything again."
 
 
 def _settle(waiting: Iterable[asyncio.Future[None]], fault: RunError | None) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from hellofresh.models import Answer, ModelSpec, Request
 from hellofresh.models.sight import image_tokens, images_of
-from hellofresh.runs.pace import Estimate, estimate_tokens
+from hellofresh.runs.pace import TokenEstimate, estimate_tokens
 from hellofresh.runs.regimes import MAIN
 
 
@@ -41,14 +41,14 @@ class Ledger:
     thoughts: int = 0
     long_usd: float = 0.0
 
-    def estimate(self, request: Request) -> Estimate:
+    def estimate(self, request: Request) -> TokenEstimate:
         """Maximal tokens of a request to this model, including pictures and hidden reasoning."""
         visible = estimate_tokens(request)
         shown = sum(image_tokens(self.spec, image) for image in images_of(request))
         hidden = self.spec.parameters.get("hidden_tokens", 0)
-        return Estimate(visible.tokens_in + shown, visible.tokens_out + int(hidden))
+        return TokenEstimate(visible.tokens_in + shown, visible.tokens_out + int(hidden))
 
-    def add(self, answer: Answer, estimate: Estimate | None = None) -> None:
+    def add(self, answer: Answer, estimate: TokenEstimate | None = None) -> None:
         self.answers += 1
         self.thought_tokens += answer.thought_tokens
         self.thoughts += bool(answer.thought or answer.thought_tokens)
@@ -66,11 +66,11 @@ class Ledger:
             self.cached_in += answer.cached_in
             self.cache_writes += answer.cache_writes
 
-    def reserve(self, estimate: Estimate, sign: int = 1) -> None:
+    def reserve(self, estimate: TokenEstimate, sign: int = 1) -> None:
         """Reserve the cost of a sent question or, with `sign` -1, release it."""
         self.expected_usd += sign * self.most_usd(estimate)
 
-    def most_usd(self, estimate: Estimate) -> float:
+    def most_usd(self, estimate: TokenEstimate) -> float:
         """Maximal cost of one request, 0 if its price is unknown."""
         price = self.price(estimate.tokens_in, estimate.tokens_out)
         return (

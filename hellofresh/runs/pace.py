@@ -45,7 +45,7 @@ class Patience(RetryPolicy):
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class TokenEstimate:
     """Tokens that a question and its answer may take."""
 
     tokens_in: int
@@ -56,11 +56,11 @@ class Estimate:
         return self.tokens_in + self.tokens_out
 
 
-def estimate_tokens(request: Request) -> Estimate:
+def estimate_tokens(request: Request) -> TokenEstimate:
     """A rough estimate without pictures: four characters per token, and an answer of maximal length."""
     characters = sum(len(part) for message in request.messages for part in message.parts)
     tokens_in = characters // _CHARACTERS_A_TOKEN + 1 + _TOKENS_A_MESSAGE * len(request.messages)
-    return Estimate(tokens_in, request.max_tokens)
+    return TokenEstimate(tokens_in, request.max_tokens)
 
 
 def _per_minute(limit: int | None) -> RateLimit | None:

@@ -31,6 +31,7 @@ from hellofresh.core.net.lock import is_locked
 from hellofresh.core.quarters import parse_utc
 from hellofresh.core.strict import Strict
 from hellofresh.runs.evaluation import HINTS, OPTIONS, STORED, Evaluation
+from hellofresh.runs.prompts import PAPER, STANDARD
 from hellofresh.tasks import get_task
 
 _NAME = "plan.json"
@@ -39,11 +40,11 @@ _FIX = "Move the file away and run the command again: its answers are kept."
 
 def stored_form(evaluation: Evaluation) -> dict[str, object]:
     found = {name: getattr(evaluation, name) for name in STORED}
-    path = evaluation.prompt_set
+    chosen = evaluation.prompt_set
     named = {
         "edition": str(evaluation.edition),
         "task": evaluation.task.name,
-        "prompt_set": None if path is None else str(path.resolve()),
+        "prompt_set": chosen if chosen in (None, PAPER, STANDARD) else str(Path(chosen).resolve()),
     }
     return {name: list(item) if isinstance(item, tuple) else item for name, item in (found | named).items()}
 

@@ -165,8 +165,8 @@ class RunRecord(Strict):
 
     @property
     def search_provider(self) -> str:
-        """Name of the search provider, empty without one."""
-        return "" if self.web is None else str(self.web.get("provider", ""))
+        """Name of the search provider; empty without one, and where the settings leave the search out."""
+        return "" if self.web is None or self.settings.get("mode") == "offline" else str(self.web.get("provider", ""))
 
     def write(self, folder: Path) -> None:
         write_sealed(folder / RECORD, self.model_dump(mode="json"))

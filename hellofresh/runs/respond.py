@@ -53,6 +53,14 @@ EMBEDDED, _PROMPT = "smollm2-135m-text", "manual"
 _MOST_PICTURE_BYTES = 20_000_000
 _SMOKE_SETTINGS = {"quote_most": 40, "words": 60}
 Watch = Callable[[str], None]
+_SPOKEN = {
+    "caption": "describe a picture",
+    "look": "describe a picture",
+    "describe": "describe a picture",
+    "queries": "write queries",
+    "evidence": "look for evidence in a page",
+    "respond": "write the response",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,13 +291,3 @@ def _cited(events: Sequence[Event], links: Sequence[str]) -> Iterator[CitedEvide
                 quotes={STANCES[stance]: quotes for stance, quotes in event.said.items()},
                 linked=event.url in links,
             )
-
-
-_SPOKEN = {
-    "caption": "describe a picture",
-    "look": "describe a picture",
-    "describe": "describe a picture",
-    "queries": "write queries",
-    "evidence": "look for evidence in a page",
-    "respond": "write the response",
-}

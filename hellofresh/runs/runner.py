@@ -25,11 +25,11 @@ from hellofresh.core.quarters import utc_text
 from hellofresh.models import Answer, CallError, Finish, Limits, Model, ModelSpec, Request, Sampling
 from hellofresh.models.sight import check_images
 from hellofresh.models.thoughts import without_thought
-from hellofresh.runs.counts import NEVER_CAME, WIDER, WIDER_TOKENS, Fate, counted, fate_of, is_spent, remedies
+from hellofresh.runs.counts import NEVER_CAME, WIDER, WIDER_TOKENS, AnswerFate, counted, fate_of, is_spent, remedies
 from hellofresh.runs.equipment import Equipment
 from hellofresh.runs.journal import Journal, JournalKey, Scope, recount, request_text
 from hellofresh.runs.ledger import Ledger, Ledgers
-from hellofresh.runs.pace import Estimate, Pace, PaceClosed, Patience
+from hellofresh.runs.pace import Pace, PaceClosed, Patience, TokenEstimate
 from hellofresh.runs.prompts import Prompt
 from hellofresh.runs.regimes import MAIN, Need, Regime, read_elsewhere
 from hellofresh.tasks.outputs import Choice, Output
@@ -167,7 +167,7 @@ class Tally:
     widened: int = 0
     limit: int = 0
     waiting: str = ""
-    fates: Counter[Fate] = field(default_factory=Counter)
+    fates: Counter[AnswerFate] = field(default_factory=Counter)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +180,7 @@ class JudgedOutput:
     sample: str
     output: Output
     repetition: int = 1
-    fate: Fate = Fate.READ
+    fate: AnswerFate = AnswerFate.READ
     elsewhere: int | None = None
 
 
@@ -413,10 +413,9 @@ class _Runner:
     def _judged(self, item: Item, output: Output, answer: Answer | None) -> JudgedOutput:
         fate = fate_of(output, answer)
         self.tally.fates[fate] += 1
-        is_choice = isinstance(output, Choice) and fate not in (Fate.READ, Fate.REFUSED) and answer is not None
-        elsewhere = (
-            read_elsewhere(answer, self.assignment.equipment.prompt_set.answers) if is_choice and answer else None
-        )
+        elsewhere = None
+        if isinstance(output, Choice) and answer is not None and fate not in (AnswerFate.READ, AnswerFate.REFUSED):
+            elsewhere = read_elsewhere(answer, self.assignment.equipment.prompt_set.answers)
         return JudgedOutput(item.sample.id, output, item.repetition, fate, elsewhere)
 
     def _check_first(self) -> None:
@@ -425,7 +424,7 @@ class _Runner:
         asked = self.tally.samples * len(self.assignment.prompts)
         if self.assignment.go_on or fates.total() < min(_FIRST, asked) or fates.keys() - NEVER_CAME:
             return
-        ledger, counts = self.ledgers.of(MAIN), counted(fates.elements())
+        ledger, counts = self.ledgers.of(MAIN), counted(fates.total(), fates.elements())
         self._end(
             RunError(
                 "; ".join(remedies(counts, self.tally.limit, thinks=ledger.thoughts > 0)),
@@ -589,7 +588,7 @@ class _Runner:
         await stored
         return answer
 
-    def _check_budget(self, ledger: Ledger, estimate: Estimate) -> None:
+    def _check_budget(self, ledger: Ledger, estimate: TokenEstimate) -> None:
         budget = self.assignment.budget_usd
         if budget is None:
             return

@@ -25,6 +25,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from hellofresh.stats.arrays import Bools, Floats, Ints
 from hellofresh.stats.clusters import cluster_sums, cluster_tables, members
 from hellofresh.stats.intervals import Interval, jackknife_interval, metric_interval
 from hellofresh.stats.metrics import mean, ratio
@@ -37,7 +38,7 @@ class Weighting(StrEnum):
     LINEAR = "linear"
     QUADRATIC = "quadratic"
 
-    def of(self, answers: int) -> NDArray[np.float64]:
+    def of(self, answers: int) -> Floats:
         """The weights, shape (answers, answers), 0 on the diagonal."""
         apart = np.abs(np.subtract.outer(np.arange(answers), np.arange(answers))).astype(np.float64)
         if self is Weighting.NONE:
@@ -63,7 +64,7 @@ class AnswerAgreement:
     kappa_interval: Interval
 
 
-def share_interval(hits: NDArray[np.bool_], groups: NDArray[np.int64] | None = None) -> tuple[float, Interval]:
+def share_interval(hits: Bools, groups: Ints | None = None) -> tuple[float, Interval]:
     """A share of samples with the default interval for samples in groups.
 
     Args:
@@ -77,11 +78,7 @@ def share_interval(hits: NDArray[np.bool_], groups: NDArray[np.int64] | None = N
     return float(hits.mean()), metric_interval(tables, _SHARE)
 
 
-def answer_agreement(
-    first: NDArray[np.int8],
-    second: NDArray[np.int8],
-    groups: NDArray[np.int64] | None = None,
-) -> AnswerAgreement:
+def answer_agreement(first: NDArray[np.int8], second: NDArray[np.int8], groups: Ints | None = None) -> AnswerAgreement:
     """Raw agreement and Cohen's kappa of two systems.
 
     Args:
@@ -104,7 +101,7 @@ def answer_agreement(
     return AnswerAgreement(raw, raw_interval, kappa, made)
 
 
-def weighted_kappa(tables: NDArray[np.float64], weighting: Weighting = Weighting.NONE) -> NDArray[np.float64]:
+def weighted_kappa(tables: Floats, weighting: Weighting = Weighting.NONE) -> Floats:
     """Cohen's weighted kappa; 0 where the expected disagreement is 0.
 
     Args:
@@ -118,7 +115,7 @@ def weighted_kappa(tables: NDArray[np.float64], weighting: Weighting = Weighting
     return np.where(known, 1 - ratio(seen, np.where(known, by_chance, 0.0)), 0.0)
 
 
-def expected_disagreement(tables: NDArray[np.float64], weighting: Weighting) -> NDArray[np.float64]:
+def expected_disagreement(tables: Floats, weighting: Weighting) -> Floats:
     """The weighted disagreement by chance, times the number of pairs; 0 if both gave the same answer throughout."""
     n, weights = tables.sum(axis=(-2, -1)), weighting.of(tables.shape[-1])
     crossed = np.einsum("...i,ij,...j->...", tables.sum(axis=-1), weights, tables.sum(axis=-2))
@@ -176,12 +173,12 @@ class Alpha:
 
 
 def rater_agreement(
-    first: NDArray[np.int64],
-    second: NDArray[np.int64],
+    first: Ints,
+    second: Ints,
     answers: int,
     *,
-    pairs: NDArray[np.int64] | None = None,
-    groups: NDArray[np.int64] | None = None,
+    pairs: Ints | None = None,
+    groups: Ints | None = None,
     weighting: Weighting = Weighting.QUADRATIC,
 ) -> RaterAgreement:
     """Agreement of pairs of raters.
@@ -228,22 +225,22 @@ def rater_agreement(
     )
 
 
-_Tables = tuple[NDArray[np.int64], NDArray[np.float64]]
+_Tables = tuple[Ints, Floats]
 """The clusters of a pair, and a table of each."""
 
 
-def _tables(cells: NDArray[np.int64], member: NDArray[np.int64], answers: int) -> _Tables:
+def _tables(cells: Ints, member: Ints, answers: int) -> _Tables:
     names, where = np.unique(member, return_inverse=True)
     counts = np.bincount(where * answers**2 + cells, minlength=names.size * answers**2)
     return names, counts.reshape(-1, answers, answers).astype(np.float64)
 
 
-def _kappa(table: NDArray[np.float64], weighting: Weighting) -> float:
+def _kappa(table: Floats, weighting: Weighting) -> float:
     known = float(expected_disagreement(table, weighting)) > 0
     return float(weighted_kappa(table, weighting)) if known else float("nan")
 
 
-def _means(tables: Sequence[_Tables], clusters: int, weighting: Weighting) -> tuple[float, NDArray[np.float64]]:
+def _means(tables: Sequence[_Tables], clusters: int, weighting: Weighting) -> tuple[float, Floats]:
     """The mean kappa of the pairs, with all clusters and without each."""
     values, columns = [], []
     for names, part in tables:
@@ -259,11 +256,7 @@ def _means(tables: Sequence[_Tables], clusters: int, weighting: Weighting) -> tu
 
 
 def krippendorff_alpha(
-    units: NDArray[np.int64],
-    answers: NDArray[np.int64],
-    *,
-    distance: Distance = Distance.INTERVAL,
-    groups: NDArray[np.int64] | None = None,
+    units: Ints, answers: Ints, *, distance: Distance = Distance.INTERVAL, groups: Ints | None = None
 ) -> Alpha:
     """Krippendorff's alpha of any number of raters, each of whom may leave units out.
 
@@ -301,21 +294,16 @@ def krippendorff_alpha(
     return Alpha(value, jackknife_interval(value, without, *counted, limits=(-1.0, 1.0)), int((rated > 1).sum()))
 
 
-def _coincidences(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+def _coincidences(counts: Floats) -> Floats:
     """How often two answers occur together in each unit, shape (units, values * values)."""
     both = counts[:, :, None] * counts[:, None, :]
     both[:, np.arange(counts.shape[1]), np.arange(counts.shape[1])] -= counts
     others = np.maximum(counts.sum(axis=1) - 1, 1)
-    met: NDArray[np.float64] = both / others[:, None, None]
+    met: Floats = both / others[:, None, None]
     return met.reshape(len(counts), -1)
 
 
-def _alpha(
-    totals: NDArray[np.float64],
-    coincidences: NDArray[np.float64],
-    values: NDArray[np.int64],
-    distance: Distance,
-) -> NDArray[np.float64]:
+def _alpha(totals: Floats, coincidences: Floats, values: Ints, distance: Distance) -> Floats:
     """Alpha of each row of totals, shape (k, values), and coincidences, shape (k, values, values)."""
     apart = np.stack([_distances(row, values, distance) for row in totals])
     seen = (coincidences * apart).sum(axis=(1, 2))
@@ -325,10 +313,10 @@ def _alpha(
     return np.where(expected > 0, 1 - ratio(seen, expected), np.nan)
 
 
-def _distances(total: NDArray[np.float64], values: NDArray[np.int64], distance: Distance) -> NDArray[np.float64]:
+def _distances(total: Floats, values: Ints, distance: Distance) -> Floats:
     if distance is not Distance.ORDINAL:
-        apart: NDArray[np.float64] = np.subtract.outer(values, values).astype(np.float64)
+        apart: Floats = np.subtract.outer(values, values).astype(np.float64)
         return apart**2 if distance is Distance.INTERVAL else (apart != 0).astype(np.float64)
     middle = np.cumsum(total) - total / 2  # counts all answers between two answers, and half of these two
-    found: NDArray[np.float64] = np.subtract.outer(middle, middle) ** 2
+    found: Floats = np.subtract.outer(middle, middle) ** 2
     return found

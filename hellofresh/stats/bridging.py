@@ -40,8 +40,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
+from hellofresh.stats.arrays import Bools, Floats, Ints
+
 Whole = NDArray[np.int32]
 
 LEVELS = (0.0, 0.5, 1.0)
@@ -132,7 +132,7 @@ class Ratings:
     note: Whole
     rater: Whole
     level: NDArray[np.int8]
-    valid: Flags
+    valid: Bools
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,8 +146,8 @@ class Notes:
     """
 
     writer: Whole
-    misleading: Flags
-    shown: Flags
+    misleading: Bools
+    shown: Bools
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,8 +159,8 @@ class Raters:
         high_volume: whether they are among the few most active raters.
     """
 
-    core: Flags
-    high_volume: Flags
+    core: Bools
+    high_volume: Bools
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -242,10 +242,10 @@ class Bridging:
     drawn: Floats
     first: Round
     second: Round
-    helpful_rater: Flags
+    helpful_rater: Bools
     intercept: Floats
     factor: Floats
-    scored: Flags
+    scored: Bools
     tallies: Tallies
     quiet: Tallies
 
@@ -554,7 +554,7 @@ def _tallies(table: _Table, fitted: Round, weight: Floats) -> Tallies:
     return Tallies(count, left, right, f, squared, i, crossed)
 
 
-def _helpful_raters(ratings: Ratings, notes: Notes, first: Round, settings: BridgingSettings) -> Flags:
+def _helpful_raters(ratings: Ratings, notes: Notes, first: Round, settings: BridgingSettings) -> Bools:
     """Raters who agree often enough with the first round's statuses, and whose own notes it does not find bad."""
     intercept, slack = first.note_intercept, settings.crnh_threshold_note_factor_multiplier
     helpful = (intercept >= settings.crh_threshold) & notes.misleading
@@ -591,7 +591,7 @@ class _State:
     tallies: Tallies
     quiet: Tallies
     notes: Notes
-    scored: Flags
+    scored: Bools
 
     def take(self, notes: NDArray[np.intp]) -> _State:
         known = Notes(self.notes.writer[notes], self.notes.misleading[notes], self.notes.shown[notes])
@@ -627,14 +627,14 @@ def _judged(fit: Bridging, state: _State) -> NDArray[np.int8]:
     return np.where(counted, status, NoteStatus.NEEDS_MORE_RATINGS).astype(np.int8)
 
 
-def _liked_by_both(tallies: Tallies, settings: BridgingSettings) -> Flags:
+def _liked_by_both(tallies: Tallies, settings: BridgingSettings) -> Bools:
     """Whether, on each side, raters who find a note helpful sufficiently outnumber those who do not."""
     net = np.minimum(*(side[:, _HELPFUL] - side[:, _NOT_HELPFUL] for side in (tallies.left, tallies.right)))
     share = net >= settings.min_net_helpful_share * tallies.count.sum(axis=1)
     return np.asarray((net >= settings.min_net_helpful) | ((net >= settings.min_net_helpful_few) & share))
 
 
-def _rejected_by_both(tallies: Tallies, settings: BridgingSettings) -> Flags:
+def _rejected_by_both(tallies: Tallies, settings: BridgingSettings) -> Bools:
     """Whether the mean ratings of both sides are low."""
     low = np.ones(len(tallies.count), np.bool_)
     means = np.zeros(len(tallies.count))
@@ -728,7 +728,7 @@ def _widened(intercept: Floats, variance: Floats, redrawn: Floats) -> Floats:
     squared = ((redrawn - intercept)[:, known] ** 2).mean(axis=0)
     # Their spread is proportional to a note's variance, so weight by it.
     share = nnls(parts[known] / variance[known, None], squared / variance[known])[0]
-    widened: NDArray[np.float64] = np.maximum(parts @ share, variance)
+    widened: Floats = np.maximum(parts @ share, variance)
     return widened
 
 
@@ -797,7 +797,7 @@ def _rising(x: Floats, y: Floats, weight: Floats, at: Floats) -> Floats:
     return found
 
 
-def _expected(fit: Bridging, found: RaterSampling) -> tuple[Floats, Flags]:
+def _expected(fit: Bridging, found: RaterSampling) -> tuple[Floats, Bools]:
     """The probability of an intercept above the threshold in another sample, and whether the other rules hold now.
 
     The expected intercept of a note is its own value, shrunk to the mean of all notes by as much as these differ
@@ -866,9 +866,7 @@ MOST_ACCOUNTS = 64
 """Maximum number of accounts to try."""
 
 
-def flip_costs(
-    fit: Bridging, notes: NDArray[np.intp], profile: Profile, most: int = MOST_ACCOUNTS
-) -> NDArray[np.int64]:
+def flip_costs(fit: Bridging, notes: NDArray[np.intp], profile: Profile, most: int = MOST_ACCOUNTS) -> Ints:
     """Number of accounts needed to make undecided notes helpful, or to remove a note's status.
 
     They rate helpful notes as not helpful, and all other notes as helpful.
@@ -890,7 +888,7 @@ def flip_costs(
     open_ = state.scored & np.isfinite(fit.intercept[notes])
     camps = {side: _typical(fit, side) for side in (-1, 1)}
 
-    def flipped(places: NDArray[np.intp], accounts: NDArray[np.int64]) -> Flags:
+    def flipped(places: NDArray[np.intp], accounts: Ints) -> Bools:
         found = np.zeros(places.size, np.bool_)
         for status in NoteStatus:
             level = _NOT_HELPFUL if status is NoteStatus.HELPFUL else _HELPFUL

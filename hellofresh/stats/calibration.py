@@ -28,6 +28,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from hellofresh.stats.arrays import Floats, Ints
 from hellofresh.stats.clusters import (
     LEVEL,
     cluster_sums,
@@ -111,8 +112,8 @@ class Calibration:
 
 def calibrate(
     labels: NDArray[np.int8],
-    confidences: NDArray[np.float64],
-    groups: NDArray[np.int64] | None = None,
+    confidences: Floats,
+    groups: Ints | None = None,
     *,
     bins: int = 10,
     resamples: int = 2_000,
@@ -137,7 +138,7 @@ def calibrate(
     squares = cluster_sums(np.stack([(confidences - labels) ** 2, np.ones(labels.size)], axis=1), member, clusters)
     width, mass = (_bin_sums(labels, confidences, edges, member, clusters) for edges in _edges(confidences, bins))
     order = _Order.of(labels, confidences)
-    drawn: list[NDArray[np.float64]] = []
+    drawn: list[Floats] = []
     for weights in cluster_weights(clusters, resamples, np.random.default_rng(seed)):
         wide = weights.astype(np.float64)
         sums = wide @ squares
@@ -167,7 +168,7 @@ def calibrate(
     )
 
 
-def _percentile(value: float, draws: NDArray[np.float64], made_of: tuple[int, int, float]) -> Interval:
+def _percentile(value: float, draws: Floats, made_of: tuple[int, int, float]) -> Interval:
     """The percentile interval; `made_of` has the numbers of samples, clusters and effective clusters."""
     _, clusters, effective = made_of
     if clusters == 1 or np.isnan(value):
@@ -180,7 +181,7 @@ def _percentile(value: float, draws: NDArray[np.float64], made_of: tuple[int, in
     return Interval(low, high, Method.CLUSTER_WILSON, *made_of)
 
 
-def _mirrored(value: float, draws: NDArray[np.float64], made_of: tuple[int, int, float]) -> Interval:
+def _mirrored(value: float, draws: Floats, made_of: tuple[int, int, float]) -> Interval:
     """The interval of a part of the Brier score, between 0 and 1: quantiles of resamples, mirrored about the value."""
     if made_of[1] == 1:
         return Interval(0.0, 1.0, Method.NONE, *made_of)
@@ -188,7 +189,7 @@ def _mirrored(value: float, draws: NDArray[np.float64], made_of: tuple[int, int,
     return Interval(low, high, Method.MIRRORED, *made_of)
 
 
-def _binned_error(sums: NDArray[np.float64], seed: int) -> BinnedError:
+def _binned_error(sums: Floats, seed: int) -> BinnedError:
     """ECE of bins with its debiased form and the test of calibration.
 
     Args:
@@ -212,7 +213,7 @@ def _binned_error(sums: NDArray[np.float64], seed: int) -> BinnedError:
 
 
 @lru_cache(maxsize=1)
-def _signs(seed: int, clusters: int) -> NDArray[np.float64]:
+def _signs(seed: int, clusters: int) -> Floats:
     """Random signs, shape (clusters, _SIGNS), the same for all systems on the same samples."""
     drawn = np.random.default_rng(seed).integers(0, 2, (_SIGNS, clusters), dtype=np.int8)
     return np.ascontiguousarray(1 - 2 * drawn.T.astype(np.float64))
@@ -234,9 +235,9 @@ class CalibrationGap:
 
 
 def compare_calibrations(
-    first: tuple[NDArray[np.int8], NDArray[np.float64]],
-    second: tuple[NDArray[np.int8], NDArray[np.float64]],
-    groups: NDArray[np.int64] | None = None,
+    first: tuple[NDArray[np.int8], Floats],
+    second: tuple[NDArray[np.int8], Floats],
+    groups: Ints | None = None,
     *,
     bins: int = 10,
 ) -> CalibrationGap:
@@ -266,14 +267,14 @@ def compare_calibrations(
     return CalibrationGap(ece - other, ece_mass - other_mass, found.difference, found.interval)
 
 
-def _check(labels: NDArray[np.int8], confidences: NDArray[np.float64]) -> None:
+def _check(labels: NDArray[np.int8], confidences: Floats) -> None:
     if confidences.shape != labels.shape or not ((confidences >= 0) & (confidences <= 1)).all():
         raise ValueError("confidences must be between 0 and 1, one for each label")
     if not np.isin(labels, (0, 1)).all():
         raise ValueError("labels must be 0 or 1")
 
 
-def area_under_curve(labels: NDArray[np.int8], confidences: NDArray[np.float64]) -> float:
+def area_under_curve(labels: NDArray[np.int8], confidences: Floats) -> float:
     """The chance that a sample of label 1 has more confidence than one of label 0, ties half; nan if one is missing."""
     return float(_Order.of(labels, confidences).area(np.ones((1, labels.size)))[0])
 
@@ -282,17 +283,17 @@ def area_under_curve(labels: NDArray[np.int8], confidences: NDArray[np.float64])
 class _Order:
     """Samples sorted by confidence: their order, where each value starts, and their labels."""
 
-    order: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    positive: NDArray[np.float64]
+    order: Ints
+    starts: Ints
+    positive: Floats
 
     @classmethod
-    def of(cls, labels: NDArray[np.int8], confidences: NDArray[np.float64]) -> _Order:
+    def of(cls, labels: NDArray[np.int8], confidences: Floats) -> _Order:
         order = np.argsort(confidences, kind="stable")
         starts = np.unique(confidences[order], return_index=True)[1]
         return cls(order, starts, labels[order].astype(np.float64))
 
-    def area(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def area(self, weights: Floats) -> Floats:
         """AUC with each sample weighted; weights of shape (resamples, n)."""
         sorted_weights = weights[:, self.order]
         positive = np.add.reduceat(sorted_weights * self.positive, self.starts, axis=1)
@@ -300,30 +301,24 @@ class _Order:
         below = negative.cumsum(axis=1) - negative / 2
         pairs = positive.sum(axis=1) * negative.sum(axis=1)
         with np.errstate(invalid="ignore"):
-            found: NDArray[np.float64] = (positive * below).sum(axis=1) / pairs
+            found: Floats = (positive * below).sum(axis=1) / pairs
         return found
 
 
-def _edges(confidences: NDArray[np.float64], bins: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _edges(confidences: Floats, bins: int) -> tuple[Floats, Floats]:
     """The inner edges of bins of equal width, and of equal mass."""
     inner = np.arange(1, bins) / bins
     return inner, np.unique(np.quantile(confidences, inner, method="higher"))
 
 
-def _bin_sums(
-    labels: NDArray[np.int8],
-    confidences: NDArray[np.float64],
-    edges: NDArray[np.float64],
-    member: NDArray[np.int64],
-    clusters: int,
-) -> NDArray[np.float64]:
+def _bin_sums(labels: NDArray[np.int8], confidences: Floats, edges: Floats, member: Ints, clusters: int) -> Floats:
     """Samples, confidences and labels by cluster and bin, shape (clusters, bins, 3); edges belong to the bin above."""
     where, bins = np.searchsorted(edges, confidences, side="right"), edges.size + 1
     values = np.stack([np.ones(labels.size), confidences, labels.astype(np.float64)], axis=1)
     return cluster_sums(values, member * bins + where, clusters * bins).reshape(clusters, bins, 3)
 
 
-def _decomposed(sums: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+def _decomposed(sums: Floats) -> list[Floats]:
     """Reliability, resolution and uncertainty of sums by bin, shape (..., bins, 3), each of shape (...)."""
     count, confidence, positive = np.moveaxis(sums, -1, 0)
     n = count.sum(axis=-1)
@@ -334,7 +329,7 @@ def _decomposed(sums: NDArray[np.float64]) -> list[NDArray[np.float64]]:
     return [reliability, resolution, base * (1 - base)]
 
 
-def _curve(sums: NDArray[np.float64]) -> list[Bin]:
+def _curve(sums: Floats) -> list[Bin]:
     found = []
     for column in np.moveaxis(sums, 1, 0):
         part = column[column[:, 0] > 0]

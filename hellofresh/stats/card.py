@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from math import lgamma, log, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Relation = NDArray[np.bool_]
+from hellofresh.stats.arrays import Bools, Floats, Ints
+
 _MOST_SETS, _SAMPLES, _SPLITS = 20_000, 2_000, 200
 
 
@@ -44,7 +43,7 @@ class Orders:
         return self.bits / self.most if self.most else 0.0
 
 
-def established(apart: Relation, ahead: Relation) -> Relation:
+def established(apart: Bools, ahead: Bools) -> Bools:
     """The transitive partial order of the pairs that differ: whether a row is better than a column."""
     above = apart & ahead
     for middle in range(len(above)):
@@ -52,7 +51,7 @@ def established(apart: Relation, ahead: Relation) -> Relation:
     return above
 
 
-def count_orders(above: Relation) -> Orders:
+def count_orders(above: Bools) -> Orders:
     """How many total orders agree with a partial order, as bits.
 
     >>> round(count_orders(np.zeros((3, 3), dtype=bool)).bits, 3)
@@ -75,7 +74,7 @@ def _log2(number: int) -> float:
     return float(log(number >> shift) / log(2) + shift)
 
 
-def _counted(above: Relation) -> int | None:
+def _counted(above: Bools) -> int | None:
     """The number of orders, system by system from the best: ways to reach each set that is closed upwards."""
     needed = [sum(1 << better for better in np.flatnonzero(column).tolist()) for column in above.T]
     ways, seen = {0: 1}, 0
@@ -92,7 +91,7 @@ def _counted(above: Relation) -> int | None:
     return next(iter(ways.values()))
 
 
-def _sampled(above: Relation) -> Array:
+def _sampled(above: Bools) -> Floats:
     """Logarithms of Knuth's estimates: the product of the choices along a random order, each weighted by how many
     systems are still below it.
     """
@@ -110,7 +109,7 @@ def _sampled(above: Relation) -> Array:
     return logs
 
 
-def height_and_width(above: Relation) -> tuple[int, int]:
+def height_and_width(above: Bools) -> tuple[int, int]:
     """The number of levels of a partial order (its longest chain), and its largest antichain (Dilworth: systems less
     the largest matching of each to one below it).
     """
@@ -132,7 +131,7 @@ def height_and_width(above: Relation) -> tuple[int, int]:
     return int(level.max()), systems - sum(matched(one, set()) for one in range(systems))
 
 
-def discordance(values: Array) -> float:
+def discordance(values: Floats) -> float:
     """The expected number of items on which two random systems differ; a pair is compared where both have scores,
     and its share is scaled to all items.
     """
@@ -145,7 +144,7 @@ def discordance(values: Array) -> float:
     return float(items * np.mean(shares))
 
 
-def drift(values: Array, member: NDArray[np.int64]) -> tuple[float, float, float, float]:
+def drift(values: Floats, member: Ints) -> tuple[float, float, float, float]:
     """How far systems move between the easy and the hard half of the items, beside random halves of the clusters.
 
     Returns:
@@ -160,7 +159,7 @@ def drift(values: Array, member: NDArray[np.int64]) -> tuple[float, float, float
     return metric, float(floor[0]), ordinal, float(floor[1])
 
 
-def _moved(values: Array, half: Relation) -> tuple[float, float]:
+def _moved(values: Floats, half: Bools) -> tuple[float, float]:
     sides = []
     for part in (half, ~half):
         there = np.isfinite(values[:, part])
@@ -173,7 +172,7 @@ def _moved(values: Array, half: Relation) -> tuple[float, float]:
     return float(apart.std(ddof=1)), float((signs[0] * signs[1] < 0).mean())
 
 
-def pair_spread(one: Array, two: Array) -> tuple[float, float]:
+def pair_spread(one: Floats, two: Floats) -> tuple[float, float]:
     """The standard deviation of a pair's differences by item, and its ratio to what independent systems would have."""
     both = np.isfinite(one) & np.isfinite(two)
     own = float((one[both] - two[both]).std(ddof=1))
@@ -181,7 +180,7 @@ def pair_spread(one: Array, two: Array) -> tuple[float, float]:
     return own, own / alone if alone else float("nan")
 
 
-def check(above: Relation) -> None:
+def check(above: Bools) -> None:
     """Checks at the shape of the matrix, each of which can fail.
 
     Raises:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hellofresh.stats.arrays import Bools, Floats, Ints
 from hellofresh.stats.metrics import Metric, ratio
 
 
@@ -30,13 +31,13 @@ class Shares:
         weights: shape (..., g), number of the share's samples in each cluster.
     """
 
-    value: NDArray[np.float64]
-    without: NDArray[np.float64]
-    defined: NDArray[np.bool_]
-    weights: NDArray[np.float64]
+    value: Floats
+    without: Floats
+    defined: Bools
+    weights: Floats
 
 
-def members(groups: NDArray[np.int64] | None, n: int) -> tuple[NDArray[np.int64], int]:
+def members(groups: Ints | None, n: int) -> tuple[Ints, int]:
     """The number of each sample's group, from 0, and the number of groups; without groups each sample is its own.
 
     Raises:
@@ -52,7 +53,7 @@ def members(groups: NDArray[np.int64] | None, n: int) -> tuple[NDArray[np.int64]
     return member.astype(np.int64), names.size
 
 
-def cluster_sums(values: NDArray[np.float64], member: NDArray[np.int64], clusters: int) -> NDArray[np.float64]:
+def cluster_sums(values: Floats, member: Ints, clusters: int) -> Floats:
     """Sums within clusters.
 
     Args:
@@ -67,7 +68,7 @@ def cluster_sums(values: NDArray[np.float64], member: NDArray[np.int64], cluster
     return np.stack(columns, axis=1) if columns else np.zeros((clusters, 0))
 
 
-def cluster_tables(statistics: NDArray[np.float64], groups: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+def cluster_tables(statistics: Floats, groups: Ints | None = None) -> Floats:
     """The sums of each group, in the order of their numbers.
 
     Args:
@@ -84,7 +85,7 @@ def cluster_tables(statistics: NDArray[np.float64], groups: NDArray[np.int64] | 
     return cluster_sums(statistics, member, clusters)
 
 
-def effective_clusters(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def effective_clusters(weights: Floats) -> Floats:
     """The equivalent number of clusters of equal size: (sum of sizes) squared over the sum of squared sizes.
 
     Source: Kish, Survey Sampling (1965), section 5.6.
@@ -95,7 +96,7 @@ def effective_clusters(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     return ratio(weights.sum(axis=-1) ** 2, (weights**2).sum(axis=-1))
 
 
-def shares(tables: NDArray[np.float64], metric: Metric) -> Shares:
+def shares(tables: Floats, metric: Metric) -> Shares:
     """A metric's share, over all clusters and without each.
 
     For example, F1 = 2j / (1 + j) is represented by the share j. A metric without such a share is used itself, scaled
@@ -117,7 +118,7 @@ def shares(tables: NDArray[np.float64], metric: Metric) -> Shares:
     return Shares(ratio(all_hits, all_relevant), without, rest_relevant > 0, relevant)
 
 
-def from_share(share: NDArray[np.float64], metric: Metric) -> NDArray[np.float64]:
+def from_share(share: Floats, metric: Metric) -> Floats:
     """The metric for a share from `shares`."""
     within = share if metric.share is None else metric.share.value(share)
     return metric.limits[0] + metric.span * within
@@ -152,7 +153,7 @@ def cluster_weights(clusters: int, resamples: int, random: np.random.Generator) 
         yield counts.astype(np.float32).reshape(rows, clusters)
 
 
-def percentile_limits(draws: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def percentile_limits(draws: Floats) -> tuple[Floats, Floats]:
     """The quantiles that leave equal tails; draws lie along the first axis."""
     tail = (1 - LEVEL) / 2
     low, high = np.quantile(draws, [tail, 1 - tail], axis=0)

@@ -45,8 +45,8 @@ from dataclasses import dataclass, replace
 from math import atan2, degrees, log, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hellofresh.stats.arrays import Bools, Floats
 from hellofresh.stats.clusters import LEVEL, cluster_weights, effective_clusters, percentile_limits
 from hellofresh.stats.intervals import Interval, Limits, Method, normal_below, normal_quantile
 from hellofresh.stats.metrics import Metric, ratio
@@ -74,39 +74,34 @@ class Draws:
     """
 
     metrics: tuple[Metric, ...]
-    values: NDArray[np.float64]
-    resampled: NDArray[np.float64]
+    values: Floats
+    resampled: Floats
     n: int
     clusters: int
     effective_clusters: float
     seed: int
 
-    def value(self, metric: Metric) -> NDArray[np.float64]:
+    def value(self, metric: Metric) -> Floats:
         """The values of a metric, shape (systems,)."""
-        found: NDArray[np.float64] = self.values[self._place(metric)]
+        found: Floats = self.values[self._place(metric)]
         return found
 
-    def of(self, metric: Metric) -> NDArray[np.float64]:
+    def of(self, metric: Metric) -> Floats:
         """The resampled values of a metric, shape (systems, resamples)."""
-        found: NDArray[np.float64] = self.resampled[self._place(metric)]
+        found: Floats = self.resampled[self._place(metric)]
         return found
 
     def _place(self, metric: Metric) -> int:
         return [known.name for known in self.metrics].index(metric.name)
 
-    def interval(self, draws: NDArray[np.float64]) -> Interval:
+    def interval(self, draws: Floats) -> Interval:
         """The percentile interval of a statistic of each resample, shape (resamples,)."""
         low, high = percentile_limits(draws)
         return Interval(float(low), float(high), Method.PERCENTILE, self.n, self.clusters, self.effective_clusters)
 
 
 def draw_jointly(
-    tables: NDArray[np.float64],
-    metrics: Sequence[Metric],
-    *,
-    resamples: int = 10_000,
-    seed: int = 0,
-    n: int | None = None,
+    tables: Floats, metrics: Sequence[Metric], *, resamples: int = 10_000, seed: int = 0, n: int | None = None
 ) -> Draws:
     """Resample the clusters once for all systems.
 
@@ -133,7 +128,7 @@ def draw_jointly(
     return Draws(tuple(metrics), values, drawn, n, clusters, float(effective_clusters(sizes)), seed)
 
 
-def bootstrap_limits(tables: NDArray[np.float64], metrics: Sequence[Metric]) -> NDArray[np.float64]:
+def bootstrap_limits(tables: Floats, metrics: Sequence[Metric]) -> Floats:
     """Limits of the bootstrap's interval (BCa) of each system's metrics; the metric's whole range with one cluster.
 
     Args:
@@ -159,9 +154,7 @@ def bootstrap_limits(tables: NDArray[np.float64], metrics: Sequence[Metric]) -> 
     return found
 
 
-def bca_limits(
-    draws: NDArray[np.float64], value: NDArray[np.float64], without: NDArray[np.float64], same: float = 0.0
-) -> Limits:
+def bca_limits(draws: Floats, value: Floats, without: Floats, same: float = 0.0) -> Limits:
     """Limits of the bias-corrected and accelerated bootstrap.
 
     Half of the draws that equal the value count as below it. If all draws lie on one side, or the jackknife has no
@@ -193,11 +186,11 @@ def bca_limits(
     return limits[0], limits[1]
 
 
-def first_place(draws: Draws, metric: Metric) -> NDArray[np.float64]:
+def first_place(draws: Draws, metric: Metric) -> Floats:
     """Share of resamples in which each system is first, shape (systems,); ties share a resample equally."""
     resampled = metric.sign * draws.of(metric)
     best = resampled >= resampled.max(axis=0)
-    found: NDArray[np.float64] = (best / best.sum(axis=0)).mean(axis=1)
+    found: Floats = (best / best.sum(axis=0)).mean(axis=1)
     return found
 
 
@@ -210,7 +203,7 @@ class Agreement:
     spearman: float
 
 
-def kendall_tau_b(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+def kendall_tau_b(first: Floats, second: Floats) -> Floats:
     """Kendall's tau-b along the last axis.
 
     >>> kendall_tau_b(np.array([0.1, 0.2, 0.3]), np.array([0.1, 0.3, 0.2])).round(3).item()
@@ -229,7 +222,7 @@ def kendall_tau_b(first: NDArray[np.float64], second: NDArray[np.float64]) -> ND
     return ratio(agree, np.sqrt(untied[0] * untied[1]))
 
 
-def spearman(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+def spearman(first: Floats, second: Floats) -> Floats:
     """Spearman's rank correlation along the last axis, equal values with their average rank.
 
     Args:
@@ -272,7 +265,7 @@ def compare_periods(first: Draws, second: Draws, metric: Metric) -> Agreement:
     return Agreement(kendall, replace(made, low=low, high=high, method=Method.MIRRORED), rho)
 
 
-def order_held(scores: NDArray[np.float64]) -> NDArray[np.bool_]:
+def order_held(scores: Floats) -> Bools:
     """For neighbours in the order by mean score, whether the better one is strictly better in every period.
 
     Args:
@@ -282,7 +275,7 @@ def order_held(scores: NDArray[np.float64]) -> NDArray[np.bool_]:
         Shape (systems - 1,).
     """
     ordered = scores[np.argsort(-scores.mean(axis=1), kind="stable")]
-    holds: NDArray[np.bool_] = np.all(ordered[:-1] > ordered[1:], axis=1)
+    holds: Bools = np.all(ordered[:-1] > ordered[1:], axis=1)
     return holds
 
 
@@ -327,7 +320,7 @@ def wording_share(draws: Draws, metric: Metric) -> WordingShare:
     spread = float(values.var(ddof=1))
     wording = max(0.0, spread - luck)
     drawn = np.maximum(0.0, resampled.var(axis=0, ddof=1) - 2 * luck)
-    shares: NDArray[np.float64] = ratio(drawn, drawn + sampling)
+    shares: Floats = ratio(drawn, drawn + sampling)
     share = wording / (wording + sampling) if wording + sampling > 0 else 0.0
     return WordingShare(metric, spread, wording, sampling, share, draws.interval(shares))
 

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hellofresh.stats.arrays import Bools, Floats, Ints
 from hellofresh.stats.intervals import t_quantiles, t_two_sided
 
 LEAST_RATERS = 5
@@ -45,9 +46,9 @@ class CountedRatings:
         place: index among the given ratings.
     """
 
-    post: NDArray[np.int64]
-    rater: NDArray[np.int64]
-    writer: NDArray[np.int64]
+    post: Ints
+    rater: Ints
+    writer: Ints
     place: NDArray[np.intp]
 
 
@@ -67,20 +68,20 @@ class WriterEffects:
     """
 
     reference: int
-    value: NDArray[np.float64]
-    error: NDArray[np.float64]
-    parts: NDArray[np.float64]
-    posts: NDArray[np.int64]
-    effective: NDArray[np.float64]
+    value: Floats
+    error: Floats
+    parts: Floats
+    posts: Ints
+    effective: Floats
     slope: float = float("nan")
     slope_error: float = float("nan")
 
     @property
-    def compared(self) -> NDArray[np.bool_]:
+    def compared(self) -> Bools:
         """Whether each writer is on the scale, shape (writers,)."""
         return np.isfinite(self.value)
 
-    def limits(self, level: float = 0.95) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    def limits(self, level: float = 0.95) -> tuple[Floats, Floats, Floats]:
         """Unadjusted limits and p-value of each writer's difference from the reference, shape (writers,) each."""
         error = self.error[:, self.reference]
         df = np.maximum(np.minimum(self.effective, self.effective[self.reference]) - 1, 1)
@@ -112,12 +113,7 @@ def rated_both(post: NDArray[np.integer], rater: NDArray[np.integer], writer: ND
 
 
 def writer_effects(
-    ratings: CountedRatings,
-    values: NDArray[np.float64],
-    writers: int,
-    *,
-    reference: int,
-    beside: NDArray[np.float64] | None = None,
+    ratings: CountedRatings, values: Floats, writers: int, *, reference: int, beside: Floats | None = None
 ) -> WriterEffects:
     """Fit writers' effects on a value of each rating.
 
@@ -140,13 +136,13 @@ def writer_effects(
     normal = np.diag(count.T @ weight) - shared
     there = _linked(normal, reference)
 
-    def within(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    def within(numbers: Floats) -> Floats:
         return np.asarray(numbers - (np.bincount(cell, numbers, cells) / size)[cell])
 
     heavy = weight[cell]
     columns = np.empty((0, values.size)) if beside is None else beside[None]
 
-    def sums(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    def sums(numbers: Floats) -> Floats:
         """Weighted sums of a value of each rating: by writer, and with the covariate."""
         heavily = heavy * within(numbers)
         return np.append(np.bincount(ratings.writer, heavily, minlength=writers), columns @ heavily)
@@ -173,12 +169,7 @@ def writer_effects(
     return WriterEffects(reference, value, error, own, number, effective, slope, slope_error)
 
 
-def _errors(
-    both: NDArray[np.float64],
-    by_post: NDArray[np.float64],
-    by_rater: NDArray[np.float64],
-    effective: NDArray[np.float64],
-) -> NDArray[np.float64]:
+def _errors(both: Floats, by_post: Floats, by_rater: Floats, effective: Floats) -> Floats:
     """Standard errors of differences, from two-way clustered variances, or one-way ones where these are not
     positive; corrected for the effective number of posts of the writer with fewer."""
     variance = np.where(both > 0, both, np.maximum(by_post, by_rater))
@@ -190,9 +181,7 @@ def _errors(
     return np.asarray(error)
 
 
-def _inverse(
-    normal: NDArray[np.float64], known: NDArray[np.bool_], more: Sequence[NDArray[np.float64]]
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def _inverse(normal: Floats, known: Bools, more: Sequence[Floats]) -> tuple[Floats, Bools]:
     """The inverse of the normal equations, 0 where not estimable, and a mask of the estimable parts.
 
     Args:
@@ -213,12 +202,12 @@ def _inverse(
     return inverse, known
 
 
-def _numbered(names: NDArray[np.integer]) -> NDArray[np.int64]:
-    numbers: NDArray[np.int64] = np.unique(names, return_inverse=True)[1].astype(np.int64)
+def _numbered(names: NDArray[np.integer]) -> Ints:
+    numbers: Ints = np.unique(names, return_inverse=True)[1].astype(np.int64)
     return numbers
 
 
-def _linked(normal: NDArray[np.float64], reference: int) -> NDArray[np.bool_]:
+def _linked(normal: Floats, reference: int) -> Bools:
     """Whether each writer is linked to the reference by shared posts; the reference itself if it shares any."""
     from scipy.sparse.csgraph import connected_components
 
@@ -226,13 +215,7 @@ def _linked(normal: NDArray[np.float64], reference: int) -> NDArray[np.bool_]:
     return np.asarray((part == part[reference]) & (np.diag(normal) > 0))
 
 
-def _covariance(
-    scores: NDArray[np.float64],
-    side: NDArray[np.int64],
-    writer: NDArray[np.int64],
-    columns: NDArray[np.float64],
-    inverse: NDArray[np.float64],
-) -> NDArray[np.float64]:
+def _covariance(scores: Floats, side: Ints, writer: Ints, columns: Floats, inverse: Floats) -> Floats:
     """Covariance of the effects and of the covariate, by clusters of one kind."""
     from scipy.sparse import csr_array
 
@@ -240,19 +223,17 @@ def _covariance(
     owner = np.concatenate([writer, *(np.full(writer.size, first + k) for k in range(len(columns)))])
     parts = np.concatenate([scores, *(scores * column for column in columns)])
     sums = csr_array((parts, (np.tile(side, 1 + len(columns)), owner)), shape=(clusters, len(inverse)))
-    found: NDArray[np.float64] = clusters / max(clusters - 1, 1) * inverse @ (sums.T @ sums).toarray() @ inverse.T
+    found: Floats = clusters / max(clusters - 1, 1) * inverse @ (sums.T @ sums).toarray() @ inverse.T
     return found
 
 
-def _of_pairs(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
+def _of_pairs(covariance: Floats) -> Floats:
     """Variances of differences."""
     own = np.diag(covariance)
     return np.asarray(own[:, None] + own - covariance - covariance.T)
 
 
-def _posts_of(
-    count: object, weight: NDArray[np.float64], size: NDArray[np.float64], post_of: NDArray[np.int64], posts: int
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _posts_of(count: object, weight: Floats, size: Floats, post_of: Ints, posts: int) -> tuple[Floats, Ints]:
     """Effective and actual numbers of posts of each writer, by the information that each post adds."""
     from scipy.sparse import csr_array
 

@@ -60,8 +60,8 @@ from enum import StrEnum
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hellofresh.stats.arrays import Bools, Floats
 from hellofresh.stats.clusters import LEVEL, effective_clusters, from_share, shares
 from hellofresh.stats.metrics import ClassCounts, Metric, RankPairs, WeightedValues, ratio
 
@@ -115,7 +115,7 @@ class Interval:
         return few_clusters(self.clusters, self.effective_clusters)
 
 
-Limits = tuple[NDArray[np.float64], NDArray[np.float64]]
+Limits = tuple[Floats, Floats]
 """Low and high."""
 
 
@@ -124,7 +124,7 @@ def few_clusters(clusters: int, effective: float) -> bool:
     return effective < FEW_CLUSTERS or effective < LOPSIDED * clusters
 
 
-def metric_interval(tables: NDArray[np.float64], metric: Metric, *, n: int | None = None) -> Interval:
+def metric_interval(tables: Floats, metric: Metric, *, n: int | None = None) -> Interval:
     """The interval of a metric of one system.
 
     >>> from hellofresh.stats.metrics import accuracy
@@ -149,7 +149,7 @@ def metric_interval(tables: NDArray[np.float64], metric: Metric, *, n: int | Non
     return Interval(low, high, method, counted, clusters, effective)
 
 
-def clusters_worth(tables: NDArray[np.float64], metric: Metric) -> float:
+def clusters_worth(tables: Floats, metric: Metric) -> float:
     """The effective number of clusters for a metric.
 
     It is that of the samples; for a mean over classes, that of the class with the fewest, if this is
@@ -170,7 +170,7 @@ def clusters_worth(tables: NDArray[np.float64], metric: Metric) -> float:
     return effective
 
 
-def wilson_limits(share: NDArray[np.float64], n: NDArray[np.float64], quantile: NDArray[np.float64]) -> Limits:
+def wilson_limits(share: Floats, n: Floats, quantile: Floats) -> Limits:
     """Wilson's interval of a share of n independent samples.
 
     >>> low, high = wilson_limits(np.array([0.7]), np.array([100.0]), np.array([1.96]))
@@ -188,7 +188,7 @@ def wilson_limits(share: NDArray[np.float64], n: NDArray[np.float64], quantile: 
     return np.clip(low, 0, share), np.clip(high, share, 1)
 
 
-def cluster_wilson_limits(tables: NDArray[np.float64], metric: Metric) -> Limits:
+def cluster_wilson_limits(tables: Floats, metric: Metric) -> Limits:
     """Wilson's interval with an effective number of samples and t (see the module).
 
     Args:
@@ -226,7 +226,7 @@ def cluster_wilson_limits(tables: NDArray[np.float64], metric: Metric) -> Limits
     return np.where(blind, metric.limits[0], low), np.where(blind, metric.limits[1], high)
 
 
-def fisher_limits(tables: NDArray[np.float64], metric: Metric) -> Limits:
+def fisher_limits(tables: Floats, metric: Metric) -> Limits:
     """The delete-one-cluster jackknife of a correlation's Fisher z, with t of the smaller degrees of freedom: of the
     clusters, or Satterthwaite's.
 
@@ -244,7 +244,7 @@ def fisher_limits(tables: NDArray[np.float64], metric: Metric) -> Limits:
     return np.where(known, np.tanh(z - half), low), np.where(known, np.tanh(z + half), high)
 
 
-def jackknife_variance(without: NDArray[np.float64], defined: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
+def jackknife_variance(without: Floats, defined: Bools | None = None) -> Floats:
     """The delete-one-cluster jackknife's variance: (g - 1) / g times the sum of squares about the mean.
 
     Args:
@@ -255,17 +255,12 @@ def jackknife_variance(without: NDArray[np.float64], defined: NDArray[np.bool_] 
     if defined is not None:
         without = np.where(defined, without, 0.0)
     apart = without - without.mean(axis=-1, keepdims=True)
-    variance: NDArray[np.float64] = (g - 1) / g * (apart**2).sum(axis=-1)
+    variance: Floats = (g - 1) / g * (apart**2).sum(axis=-1)
     return variance
 
 
 def jackknife_interval(
-    value: float,
-    without: NDArray[np.float64],
-    n: int,
-    weights: NDArray[np.float64],
-    *,
-    limits: tuple[float, float],
+    value: float, without: Floats, n: int, weights: Floats, *, limits: tuple[float, float]
 ) -> Interval:
     """The jackknife's interval of any estimate, within limits; equal to these if no cluster can be left out.
 
@@ -285,7 +280,7 @@ def jackknife_interval(
     return Interval(low, high, Method.JACKKNIFE, n, clusters, effective)
 
 
-def unbounded_intervals(sums: NDArray[np.float64], sizes: NDArray[np.float64]) -> tuple[Limits, NDArray[np.bool_]]:
+def unbounded_intervals(sums: Floats, sizes: Floats) -> tuple[Limits, Bools]:
     """Intervals of means of numbers without a scale, such as seconds, and whether each is too skewed to be reliable.
 
     The bootstrap of t, drawn with a constant seed: its limits are as lopsided as the scores. Of lognormal scores (0, 1)
@@ -317,14 +312,14 @@ def unbounded_intervals(sums: NDArray[np.float64], sizes: NDArray[np.float64]) -
 
 
 @lru_cache(2)
-def _resampled(clusters: int) -> NDArray[np.float64]:
+def _resampled(clusters: int) -> Floats:
     """How often each of the clusters is drawn, shape (1999, clusters)."""
     random = np.random.default_rng(0)
     drawn = random.integers(0, clusters, size=(_T_DRAWS, clusters)) + np.arange(_T_DRAWS)[:, None] * clusters
     return np.bincount(drawn.ravel(), minlength=_T_DRAWS * clusters).astype(np.float64).reshape(_T_DRAWS, clusters)
 
 
-def _freedom(without: NDArray[np.float64]) -> NDArray[np.float64]:
+def _freedom(without: Floats) -> Floats:
     """Satterthwaite's degrees of freedom of the jackknife's variance, from the kurtosis of the changes by cluster.
 
     Args:
@@ -333,16 +328,16 @@ def _freedom(without: NDArray[np.float64]) -> NDArray[np.float64]:
     squares = (without - without.mean(axis=-1, keepdims=True)) ** 2
     g = without.shape[-1]
     kurtosis = g * ratio((squares**2).sum(axis=-1), squares.sum(axis=-1) ** 2)
-    freedom: NDArray[np.float64] = 2 * g / np.maximum(kurtosis - 1, 1e-9)
+    freedom: Floats = 2 * g / np.maximum(kurtosis - 1, 1e-9)
     return freedom
 
 
-def _smoothed(share: NDArray[np.float64], samples: NDArray[np.float64]) -> NDArray[np.float64]:
+def _smoothed(share: Floats, samples: Floats) -> Floats:
     """A share after adding one hit and one miss, so that its logit is always finite."""
     return (share * samples + 1) / (samples + 2)
 
 
-def _logit(share: NDArray[np.float64]) -> NDArray[np.float64]:
+def _logit(share: Floats) -> Floats:
     return np.log(share) - np.log1p(-share)
 
 
@@ -362,7 +357,7 @@ class RepetitionInterval:
     repetitions: int
 
 
-def repetition_interval(values: NDArray[np.float64], *, limits: tuple[float, float] = (0.0, 1.0)) -> RepetitionInterval:
+def repetition_interval(values: Floats, *, limits: tuple[float, float] = (0.0, 1.0)) -> RepetitionInterval:
     """The mean of repetitions with its interval: mean +- t * s / sqrt(n), n - 1 degrees of freedom.
 
     It shows the variation of a run over repetitions on the same samples, not over other samples.
@@ -390,34 +385,34 @@ def t_quantile(probability: float, df: float) -> float:
     return float(t_quantiles(probability, np.array(df)))
 
 
-def t_quantiles(probability: float, df: NDArray[np.float64]) -> NDArray[np.float64]:
+def t_quantiles(probability: float, df: Floats) -> Floats:
     """Quantiles of Student's t, one for each number of degrees of freedom."""
     from scipy.special import stdtrit
 
-    found: NDArray[np.float64] = stdtrit(np.asarray(df, dtype=np.float64), probability)
+    found: Floats = stdtrit(np.asarray(df, dtype=np.float64), probability)
     return found
 
 
-def t_two_sided(values: NDArray[np.float64] | float, df: NDArray[np.float64] | float) -> NDArray[np.float64]:
+def t_two_sided(values: Floats | float, df: Floats | float) -> Floats:
     """P(|T| > |value|) with df degrees of freedom, by F, which is precise for small tails."""
     from scipy.special import fdtrc
 
     with np.errstate(over="ignore"):
-        found: NDArray[np.float64] = fdtrc(1.0, df, np.square(np.asarray(values, dtype=np.float64)))
+        found: Floats = fdtrc(1.0, df, np.square(np.asarray(values, dtype=np.float64)))
     return found
 
 
-def normal_quantile(probability: NDArray[np.float64]) -> NDArray[np.float64]:
+def normal_quantile(probability: Floats) -> Floats:
     """Quantiles of the normal distribution, precise for the smallest tails below 0."""
     from scipy.special import ndtri
 
-    found: NDArray[np.float64] = ndtri(probability)
+    found: Floats = ndtri(probability)
     return found
 
 
-def normal_below(values: NDArray[np.float64] | float) -> NDArray[np.float64]:
+def normal_below(values: Floats | float) -> Floats:
     """The normal distribution function."""
     from scipy.special import ndtr
 
-    found: NDArray[np.float64] = ndtr(np.asarray(values, dtype=np.float64))
+    found: Floats = ndtr(np.asarray(values, dtype=np.float64))
     return found

@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hellofresh.stats.arrays import Bools, Floats, Ints
 from hellofresh.stats.clusters import LEVEL
 from hellofresh.stats.draws import spearman
 from hellofresh.stats.intervals import t_quantile
@@ -51,14 +51,14 @@ class OrderedPairs:
         groups: shape (pairs,), equal for pairs of one post.
     """
 
-    better: NDArray[np.int64]
-    worse: NDArray[np.int64]
-    groups: NDArray[np.int64]
+    better: Ints
+    worse: Ints
+    groups: Ints
 
     @classmethod
-    def of(cls, people: NDArray[np.float64], groups: NDArray[np.int64]) -> OrderedPairs:
+    def of(cls, people: Floats, groups: Ints) -> OrderedPairs:
         """The pairs by people's scores of each response, shape (n,), and equal numbers for responses to one post."""
-        found: list[NDArray[np.int64]] = [np.zeros((3, 0), dtype=np.int64)]
+        found: list[Ints] = [np.zeros((3, 0), dtype=np.int64)]
         for group in np.unique(groups).tolist():
             rows = np.flatnonzero(groups == group)
             one, two = (rows[index] for index in np.triu_indices(rows.size, 1))
@@ -67,22 +67,18 @@ class OrderedPairs:
             found.append(np.stack(pairs)[:, wanted != 0])
         return cls(*np.concatenate(found, axis=1))
 
-    def right(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def right(self, scores: Floats) -> Floats:
         """For each pair, 1 if the scores, shape (n,), order it as people do, 1/2 if they are equal, else 0."""
-        found: NDArray[np.float64] = (np.sign(scores[self.better] - scores[self.worse]) + 1) / 2
+        found: Floats = (np.sign(scores[self.better] - scores[self.worse]) + 1) / 2
         return found
 
-    def mean(
-        self, values: NDArray[np.float64], among: NDArray[np.bool_] | None = None, *, least: float = 0.0
-    ) -> ClusteredMean | None:
+    def mean(self, values: Floats, among: Bools | None = None, *, least: float = 0.0) -> ClusteredMean | None:
         """The mean over the pairs in `among` of values between `least` and 1, clustered by post; None without pairs."""
         chosen = np.ones(values.size, dtype=np.bool_) if among is None else among
         return clustered_mean(values[chosen], self.groups[chosen], limits=(least, 1.0)) if chosen.any() else None
 
 
-def rank_correlation(
-    judge: NDArray[np.float64], people: NDArray[np.float64], groups: NDArray[np.int64]
-) -> tuple[float, float, float]:
+def rank_correlation(judge: Floats, people: Floats, groups: Ints) -> tuple[float, float, float]:
     """Spearman's coefficient over all responses, with limits by leaving out one group at a time.
 
     The limits are the whole scale for a single group, or if the judge or people give constant scores.
@@ -97,9 +93,7 @@ def rank_correlation(
     return value, max(-1.0, value - half), min(1.0, value + half)
 
 
-def position_bias(
-    first: NDArray[np.int64], second: NDArray[np.int64], groups: NDArray[np.int64]
-) -> ClusteredMean | None:
+def position_bias(first: Ints, second: Ints, groups: Ints) -> ClusteredMean | None:
     """A judge's preference for the response shown first, from -0.5 to 0.5; 0 without bias.
 
     Args:
@@ -115,12 +109,7 @@ def position_bias(
     return clustered_mean((both[chosen] == 1) - 0.5, owners[chosen], limits=(-0.5, 0.5)) if chosen.any() else None
 
 
-def length_bias(
-    judge: NDArray[np.float64],
-    people: NDArray[np.float64],
-    words: NDArray[np.float64],
-    groups: NDArray[np.int64],
-) -> ClusteredMean | None:
+def length_bias(judge: Floats, people: Floats, words: Floats, groups: Ints) -> ClusteredMean | None:
     """A judge's extra points for a response of twice the length to the same post with the same score by people.
 
     The slope of the judge's score on the binary logarithm of the words, with people's score held fixed, all taken as
@@ -140,15 +129,13 @@ def length_bias(
     return clustered_mean(slope + length * rest * length.size / square, groups)
 
 
-def _without(values: NDArray[np.float64], held: NDArray[np.float64]) -> NDArray[np.float64]:
+def _without(values: Floats, held: Floats) -> Floats:
     """The residuals of a regression on one variable."""
     square = float(held @ held)
     return values if square == 0 else values - held * (float(held @ values) / square)
 
 
-def self_preference(
-    judge: NDArray[np.float64], people: NDArray[np.float64], own: NDArray[np.bool_], groups: NDArray[np.int64]
-) -> ClusteredMean | None:
+def self_preference(judge: Floats, people: Floats, own: Bools, groups: Ints) -> ClusteredMean | None:
     """A judge's extra points, relative to people, for its own response over others to the same post.
 
     Returns:
@@ -164,19 +151,15 @@ def self_preference(
     return clustered_mean(np.array(differences), np.array(names)) if differences else None
 
 
-def _within(values: NDArray[np.float64], groups: NDArray[np.int64]) -> NDArray[np.float64]:
+def _within(values: Floats, groups: Ints) -> Floats:
     _, member = np.unique(groups, return_inverse=True)
     means = np.bincount(member, values) / np.bincount(member)
-    found: NDArray[np.float64] = values - means[member]
+    found: Floats = values - means[member]
     return found
 
 
 def powered_mean(
-    people: NDArray[np.float64],
-    judged: NDArray[np.float64],
-    rest: NDArray[np.float64],
-    *,
-    limits: tuple[float, float] | None = None,
+    people: Floats, judged: Floats, rest: Floats, *, limits: tuple[float, float] | None = None
 ) -> PoweredMean:
     """The mean score, from people on a part and a judge on all samples.
 

@@ -27,7 +27,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from hellofresh.stats.arrays import Bools, Floats
+
 NO_ANSWER = -1
 """The prediction of a sample without an answer."""
 _TP, _FP, _FN = range(3)
@@ -36,7 +37,7 @@ _TP, _FP, _FN = range(3)
 class Statistics(Protocol):
     """The columns that a metric sums over samples."""
 
-    def __call__(self, targets: NDArray[np.generic], outputs: NDArray[np.generic]) -> FloatArray:
+    def __call__(self, targets: NDArray[np.generic], outputs: NDArray[np.generic]) -> Floats:
         """The columns of each sample, shape (n, k).
 
         Args:
@@ -49,11 +50,11 @@ class Statistics(Protocol):
         """
         ...
 
-    def size(self, tables: FloatArray) -> FloatArray:
+    def size(self, tables: Floats) -> Floats:
         """The number of samples (or the weight) in sums, shape (..., k) to (...)."""
         ...
 
-    def moved(self, total: FloatArray, size: float) -> FloatArray:
+    def moved(self, total: Floats, size: float) -> Floats:
         """A sum, shape (k,), after `size` of its samples change their output; one row for each kind of change."""
         ...
 
@@ -67,8 +68,8 @@ class Share:
         value: from a share, the metric, between 0 and 1.
     """
 
-    parts: Callable[[FloatArray], tuple[FloatArray, FloatArray]]
-    value: Callable[[FloatArray], FloatArray] = lambda share: share
+    parts: Callable[[Floats], tuple[Floats, Floats]]
+    value: Callable[[Floats], Floats] = lambda share: share
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ class Metric:
 
     name: str
     statistics: Statistics
-    value: Callable[[FloatArray], FloatArray]
+    value: Callable[[Floats], Floats]
     limits: tuple[float, float] = (0.0, 1.0)
     higher_is_better: bool = True
     share: Share | None = None
@@ -119,7 +120,7 @@ class Metric:
         return 1 if self.higher_is_better else -1
 
 
-def ratio(above: FloatArray, below: FloatArray) -> FloatArray:
+def ratio(above: Floats, below: Floats) -> Floats:
     """The quotient, or 0 if the denominator is 0."""
     return np.divide(above, below, out=np.zeros(np.broadcast(above, below).shape), where=below != 0)
 
@@ -134,7 +135,7 @@ class ClassCounts:
 
     classes: int
 
-    def __call__(self, targets: NDArray[np.generic], outputs: NDArray[np.generic]) -> FloatArray:
+    def __call__(self, targets: NDArray[np.generic], outputs: NDArray[np.generic]) -> Floats:
         self._check(targets, outputs)
         labels, said = targets.astype(np.int64), outputs.astype(np.int64)
         rows, right, silent = np.arange(labels.size), labels == said, said == NO_ANSWER
@@ -146,12 +147,12 @@ class ClassCounts:
         found[rows[wrong], said[wrong], _FP] = self.classes - 1
         return found.reshape(labels.size, 3 * self.classes)
 
-    def size(self, tables: FloatArray) -> FloatArray:
+    def size(self, tables: Floats) -> Floats:
         true, _, missed = self.by_class(tables)
-        samples: FloatArray = (true + missed).sum(axis=-1)
+        samples: Floats = (true + missed).sum(axis=-1)
         return samples
 
-    def moved(self, total: FloatArray, size: float) -> FloatArray:
+    def moved(self, total: Floats, size: float) -> Floats:
         """Changes from right to each wrong class, and from each wrong class to right."""
         tables = []
         cells, unit = total.reshape(self.classes, 3), self.classes - 1
@@ -166,7 +167,7 @@ class ClassCounts:
                 tables.append(table.ravel())
         return np.stack(tables)
 
-    def by_class(self, tables: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def by_class(self, tables: Floats) -> tuple[Floats, Floats, Floats]:
         """True positives, false positives and false negatives in samples, each of shape (..., classes)."""
         cells = tables.reshape(*tables.shape[:-1], self.classes, 3)
         return cells[..., _TP], cells[..., _FP] / (self.classes - 1), cells[..., _FN]
@@ -190,7 +191,7 @@ class WeightedValues:
     limits: tuple[float, float]
     worst: float
 
-    def __call__(self, targets: NDArray[np.generic], outputs: NDArray[np.generic]) -> FloatArray:
+    def __call__(self, targets: NDArray[np.generic], outputs: NDArray[np.generic]) -> Floats:
         weights, values = targets.astype(np.float64), outputs.astype(np.float64)
         if weights.shape != values.shape or weights.ndim != 1:
             raise ValueError(f"weights {weights.shape} and values {values.shape} must be vectors of one length")
@@ -200,18 +201,18 @@ class WeightedValues:
             raise ValueError(f"values must be between {low:g} and {high:g}, and weights 0 or more")
         return np.stack([weights * values, weights, weights * values**2], axis=1)
 
-    def constant(self, sums: FloatArray) -> NDArray[np.bool_]:
+    def constant(self, sums: Floats) -> Bools:
         """Whether all values in sums, shape (..., 3) to (...), are equal."""
         value, (low, high) = ratio(sums[..., 0], sums[..., 1]), self.limits
         apart = ratio(sums[..., 2], sums[..., 1]) - value**2
-        found: NDArray[np.bool_] = (apart <= 1e-12 * max(abs(low), abs(high)) ** 2) & (sums[..., 1] > 0)
+        found: Bools = (apart <= 1e-12 * max(abs(low), abs(high)) ** 2) & (sums[..., 1] > 0)
         return found
 
-    def size(self, tables: FloatArray) -> FloatArray:
-        weights: FloatArray = tables[..., 1]
+    def size(self, tables: Floats) -> Floats:
+        weights: Floats = tables[..., 1]
         return weights
 
-    def moved(self, total: FloatArray, size: float) -> FloatArray:
+    def moved(self, total: Floats, size: float) -> Floats:
         low, high = self.limits
         changed = min(float(total[1]), size) * (high - low)
         sums = np.clip(total[0] + np.array([-changed, changed]), low * total[1], high * total[1])
@@ -233,7 +234,7 @@ class RankPairs:
     highest. Samples without a target are ignored.
     """
 
-    def __call__(self, targets: NDArray[np.generic], outputs: NDArray[np.generic]) -> FloatArray:
+    def __call__(self, targets: NDArray[np.generic], outputs: NDArray[np.generic]) -> Floats:
         x, y = targets.astype(np.float64), outputs.astype(np.float64)
         if x.shape != y.shape or x.ndim != 1:
             raise ValueError(f"targets {x.shape} and outputs {y.shape} must be vectors of one length")
@@ -248,34 +249,34 @@ class RankPairs:
         columns[known] = np.stack([_products(a, b), _products(a, a), _products(b, b), np.ones(a.size)], axis=1)
         return columns
 
-    def size(self, tables: FloatArray) -> FloatArray:
-        counts: FloatArray = tables[..., 3]
+    def size(self, tables: Floats) -> Floats:
+        counts: Floats = tables[..., 3]
         return counts
 
-    def moved(self, total: FloatArray, size: float) -> FloatArray:
+    def moved(self, total: Floats, size: float) -> Floats:
         """Changes from a sample's rank to the wrong end, and back: each moves A(x, y) by at most a half."""
         change = np.zeros((2, 4))
         change[:, 0] = np.array([-0.5, 0.5]) * min(float(total[3]), size)
         return total + change
 
 
-def _middle_ranks(values: FloatArray) -> FloatArray:
+def _middle_ranks(values: Floats) -> Floats:
     """Half the share of lower values less half the share of higher ones, shape (n,)."""
     ordered = np.sort(values)
     below, above = (np.searchsorted(ordered, values, side=side) for side in ("left", "right"))
-    ranks: FloatArray = (below + above - values.size) / (2 * values.size)
+    ranks: Floats = (below + above - values.size) / (2 * values.size)
     return ranks
 
 
-def _products(a: FloatArray, b: FloatArray) -> FloatArray:
+def _products(a: Floats, b: Floats) -> Floats:
     """The projection of the mean of a b for each sample, see `RankPairs`; `a` and `b` are ranks."""
 
-    def by_others(ranks: FloatArray, weights: FloatArray) -> FloatArray:
+    def by_others(ranks: Floats, weights: Floats) -> Floats:
         """Half the mean of others' weights, those ranked higher less those ranked lower."""
         order = np.argsort(ranks, kind="stable")
         ordered, sums = ranks[order], np.concatenate([[0.0], np.cumsum(weights[order])])
         below, above = (sums[np.searchsorted(ordered, ranks, side=side)] for side in ("left", "right"))
-        found: FloatArray = (sums[-1] - above - below) / (2 * ranks.size)
+        found: Floats = (sums[-1] - above - below) / (2 * ranks.size)
         return found
 
     return a * b + by_others(a, b) + by_others(b, a) - 2 * (a @ b) / a.size
@@ -290,7 +291,7 @@ def rank_correlation(fact: str, meaning: str) -> Metric:
         meaning: its explanation for readers.
     """
 
-    def value(sums: FloatArray) -> FloatArray:
+    def value(sums: Floats) -> Floats:
         spreads = np.sqrt(np.maximum(sums[..., 1], 0.0)) * np.sqrt(np.maximum(sums[..., 2], 0.0))
         return np.clip(ratio(sums[..., 0], spreads), -1.0, 1.0)
 
@@ -313,7 +314,7 @@ class Forecasts:
 
     classes: int
 
-    def __call__(self, targets: NDArray[np.generic], outputs: NDArray[np.generic]) -> FloatArray:
+    def __call__(self, targets: NDArray[np.generic], outputs: NDArray[np.generic]) -> Floats:
         labels, chances = targets.astype(np.int64), outputs.astype(np.float64)
         if labels.ndim != 1 or chances.shape != (labels.size, self.classes):
             raise ValueError(f"forecasts {chances.shape} must have a row for each of the labels {labels.shape}")
@@ -326,11 +327,11 @@ class Forecasts:
         logs = np.log(np.maximum(chances[np.arange(labels.size), labels], LEAST_CHANCE))
         return np.column_stack([errors, logs, truth])
 
-    def size(self, tables: FloatArray) -> FloatArray:
-        samples: FloatArray = tables[..., 2:].sum(axis=-1)
+    def size(self, tables: Floats) -> Floats:
+        samples: Floats = tables[..., 2:].sum(axis=-1)
         return samples
 
-    def moved(self, total: FloatArray, size: float) -> FloatArray:
+    def moved(self, total: Floats, size: float) -> Floats:
         """Changes to certain right forecasts, and to certain wrong ones."""
         n, worst = float(self.size(total)), -np.log(LEAST_CHANCE)
         better, worse = total.copy(), total.copy()
@@ -351,10 +352,10 @@ def relative_brier_index(classes: int) -> Metric:
     Source: Brier, Monthly Weather Review 78 (1950), 1-3; forecastbench.org (Brier index), for its form.
     """
 
-    def base(sums: FloatArray) -> FloatArray:
+    def base(sums: Floats) -> Floats:
         of_class = sums[..., 2:]
         n = of_class.sum(axis=-1)
-        found: FloatArray = (n - ratio((of_class**2).sum(axis=-1), n)) / 2
+        found: Floats = (n - ratio((of_class**2).sum(axis=-1), n)) / 2
         return found
 
     return Metric(
@@ -390,7 +391,7 @@ def brier_index(classes: int) -> Metric:
     )
 
 
-def _index_over(sums: FloatArray, base: FloatArray) -> FloatArray:
+def _index_over(sums: Floats, base: Floats) -> Floats:
     """100 less 50 times the ratio of the forecasts' distance from the truth to one with the sum of squares `base`."""
     apart = np.sqrt(ratio(np.maximum(sums[..., 0], 0.0), np.where(base > 1e-9, base, 0.0))) / 2
     return np.where(base > 1e-9, 100 * np.clip(1 - apart, 0.0, 1.0), 0.0)
@@ -405,7 +406,7 @@ def log_score(classes: int) -> Metric:
     """
     low = float(np.log(LEAST_CHANCE))
 
-    def share(sums: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def share(sums: Floats) -> tuple[Floats, Floats]:
         n = sums[..., 2:].sum(axis=-1)
         return np.clip(sums[..., 1] / -low + n, 0.0, n), n
 
@@ -448,7 +449,7 @@ def mean(name: str, limits: tuple[float, float], *, higher_is_better: bool = Tru
 
 
 def _share(name: str, counts: ClassCounts, share: Share, title: str, meaning: str) -> Metric:
-    def value(cells: FloatArray) -> FloatArray:
+    def value(cells: Floats) -> Floats:
         return share.value(ratio(*share.parts(cells)))
 
     return Metric(name, counts, value, share=share, title=title, meaning=meaning)
@@ -459,7 +460,7 @@ def class_precision(classes: int, of: int = 1, name: str = "precision", title: s
     """The share of samples with a class among those for which it was chosen."""
     counts = ClassCounts(classes)
 
-    def parts(cells: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def parts(cells: Floats) -> tuple[Floats, Floats]:
         true, false, _ = counts.by_class(cells)
         return true[..., of], true[..., of] + false[..., of]
 
@@ -472,7 +473,7 @@ def class_recall(classes: int, of: int = 1, name: str = "recall", title: str = "
     """The share of samples with the right choice among those that have a class."""
     counts = ClassCounts(classes)
 
-    def parts(cells: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def parts(cells: Floats) -> tuple[Floats, Floats]:
         true, _, missed = counts.by_class(cells)
         return true[..., of], true[..., of] + missed[..., of]
 
@@ -489,11 +490,11 @@ def class_f1(classes: int, of: int = 1, name: str = "f1", title: str = "F1") -> 
     """
     counts = ClassCounts(classes)
 
-    def parts(cells: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def parts(cells: Floats) -> tuple[Floats, Floats]:
         true, false, missed = (part[..., of] for part in counts.by_class(cells))
         return true, true + false + missed
 
-    def value(cells: FloatArray) -> FloatArray:
+    def value(cells: Floats) -> Floats:
         hits, relevant = parts(cells)
         return ratio(2 * hits, hits + relevant)
 
@@ -512,7 +513,7 @@ def accuracy(classes: int) -> Metric:
     """
     counts = ClassCounts(classes)
 
-    def parts(cells: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def parts(cells: Floats) -> tuple[Floats, Floats]:
         return counts.by_class(cells)[_TP].sum(axis=-1), counts.size(cells)
 
     return _share("accuracy", counts, Share(parts), "Accuracy", "the share of all samples that are right")
@@ -523,9 +524,9 @@ def balanced_accuracy(classes: int) -> Metric:
     """The mean of recall over classes."""
     counts = ClassCounts(classes)
 
-    def value(cells: FloatArray) -> FloatArray:
+    def value(cells: Floats) -> Floats:
         true, _, missed = counts.by_class(cells)
-        found: FloatArray = ratio(true, true + missed).mean(axis=-1)
+        found: Floats = ratio(true, true + missed).mean(axis=-1)
         return found
 
     return Metric(
@@ -538,8 +539,8 @@ def macro_f1(classes: int) -> Metric:
     """The mean of F1 over classes."""
     counts = ClassCounts(classes)
 
-    def value(cells: FloatArray) -> FloatArray:
-        found: FloatArray = _f1s(counts, cells).mean(axis=-1)
+    def value(cells: Floats) -> Floats:
+        found: Floats = _f1s(counts, cells).mean(axis=-1)
         return found
 
     return Metric("macro_f1", counts, value, title="Macro F1", meaning="the mean over classes of F1")
@@ -550,7 +551,7 @@ def weighted_f1(classes: int) -> Metric:
     """The mean over classes of F1, each class weighted by its samples."""
     counts = ClassCounts(classes)
 
-    def value(cells: FloatArray) -> FloatArray:
+    def value(cells: Floats) -> Floats:
         true, _, missed = counts.by_class(cells)
         return ratio((_f1s(counts, cells) * (true + missed)).sum(axis=-1), counts.size(cells))
 
@@ -566,7 +567,7 @@ def matthews(classes: int) -> Metric:
     """
     counts = ClassCounts(classes)
 
-    def value(cells: FloatArray) -> FloatArray:
+    def value(cells: Floats) -> Floats:
         true, false, missed = counts.by_class(cells)
         labelled, chosen, n = true + missed, true + false, counts.size(cells)
         covariance = true.sum(axis=-1) * n - (labelled * chosen).sum(axis=-1)
@@ -577,7 +578,7 @@ def matthews(classes: int) -> Metric:
                   meaning="the correlation of labels and choices, from -1 to 1; 0 is chance")  # fmt: skip
 
 
-def _f1s(counts: ClassCounts, cells: FloatArray) -> FloatArray:
+def _f1s(counts: ClassCounts, cells: Floats) -> Floats:
     true, false, missed = counts.by_class(cells)
     return ratio(2 * true, 2 * true + false + missed)
 

@@ -23,8 +23,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hellofresh.stats.arrays import Floats, Ints
 from hellofresh.stats.clusters import LEVEL, cluster_sums, cluster_tables, effective_clusters, members
 from hellofresh.stats.intervals import t_quantile, t_two_sided
 from hellofresh.stats.metrics import Metric
@@ -72,11 +72,11 @@ class ClusteredMean:
 
 
 def clustered_mean(
-    values: NDArray[np.float64],
-    groups: NDArray[np.int64] | None = None,
-    second: NDArray[np.int64] | None = None,
+    values: Floats,
+    groups: Ints | None = None,
+    second: Ints | None = None,
     *,
-    weights: NDArray[np.float64] | None = None,
+    weights: Floats | None = None,
     limits: tuple[float, float] | None = None,
 ) -> ClusteredMean:
     """A weighted mean with its standard error.
@@ -120,12 +120,7 @@ def clustered_mean(
     return ClusteredMean(mean, error, low, high, p_value, df, spread, values.size, clusters, others)
 
 
-def clustered_metric(
-    statistics: NDArray[np.float64],
-    metric: Metric,
-    groups: NDArray[np.int64],
-    second: NDArray[np.int64],
-) -> tuple[float, float, float]:
+def clustered_metric(statistics: Floats, metric: Metric, groups: Ints, second: Ints) -> tuple[float, float, float]:
     """A metric of answers by several people, with an interval over other samples and other people.
 
     The delete-one-cluster jackknife gives the variance of the metric's logit by group, by person, and by both, which
@@ -147,7 +142,7 @@ def clustered_metric(
     total = statistics.sum(axis=0)
     size = float(metric.statistics.size(total))
 
-    def logit(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    def logit(sums: Floats) -> Floats:
         share = np.clip((metric.value(sums) - metric.limits[0]) / metric.span, 0.25 / size, 1 - 0.25 / size)
         return np.log(share / (1 - share))
 
@@ -169,20 +164,18 @@ def clustered_metric(
     )
 
 
-def _jackknife(
-    tables: NDArray[np.float64], metric: Metric, of_sums: Callable[[NDArray[np.float64]], NDArray[np.float64]]
-) -> tuple[float, float]:
+def _jackknife(tables: Floats, metric: Metric, of_sums: Callable[[Floats], Floats]) -> tuple[float, float]:
     """The delete-one-cluster variance, and the equivalent number of clusters of equal size."""
     without = of_sums(tables.sum(axis=0) - tables)
     return float((len(tables) - 1) * without.var()), float(effective_clusters(metric.statistics.size(tables)))
 
 
-def _variance(scores: NDArray[np.float64], member: NDArray[np.int64], clusters: int) -> float:
+def _variance(scores: Floats, member: Ints, clusters: int) -> float:
     """The sandwich of a mean: squares of the clusters' sums, times g / (g - 1)."""
     return float(clusters / (clusters - 1) * (_sums(scores, member, clusters) ** 2).sum())
 
 
-def _sums(values: NDArray[np.float64], member: NDArray[np.int64], clusters: int) -> NDArray[np.float64]:
+def _sums(values: Floats, member: Ints, clusters: int) -> Floats:
     return cluster_sums(values[:, None], member, clusters)[:, 0]
 
 
@@ -204,9 +197,7 @@ class RankTest:
     n: int
 
 
-def mann_whitney(
-    first: NDArray[np.float64], second: NDArray[np.float64], *, ties: bool = True, continuity: bool = True
-) -> RankTest:
+def mann_whitney(first: Floats, second: Floats, *, ties: bool = True, continuity: bool = True) -> RankTest:
     """Mann and Whitney's U: whether values of one sample tend to be higher.
 
     Args:
@@ -229,7 +220,7 @@ def mann_whitney(
     return RankTest(float(found.statistic), float(p_value), float(found.statistic) / pairs, total)
 
 
-def wilcoxon(differences: NDArray[np.float64]) -> RankTest:
+def wilcoxon(differences: Floats) -> RankTest:
     """Wilcoxon's signed ranks: whether paired differences tend to one side; differences of 0 are left out."""
     from scipy.stats import rankdata
     from scipy.stats import wilcoxon as signed_ranks
@@ -243,7 +234,7 @@ def wilcoxon(differences: NDArray[np.float64]) -> RankTest:
     return RankTest(statistic, float(p_value), statistic / float(ranks.sum()), kept.size)
 
 
-def holm(p_values: NDArray[np.float64]) -> NDArray[np.float64]:
+def holm(p_values: Floats) -> Floats:
     """p-values adjusted by Holm's method, which controls the family-wise error rate.
 
     >>> holm(np.array([0.01, 0.04, 0.03])).tolist()

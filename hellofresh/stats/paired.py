@@ -18,8 +18,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hellofresh.stats.arrays import Floats
 from hellofresh.stats.clusters import LEVEL, effective_clusters
 from hellofresh.stats.intervals import (
     Interval,
@@ -62,14 +62,7 @@ class Comparison:
         return self.first - self.second
 
 
-def compare(
-    one: NDArray[np.float64],
-    two: NDArray[np.float64],
-    metric: Metric,
-    *,
-    together: int = 1,
-    n: int | None = None,
-) -> Comparison:
+def compare(one: Floats, two: Floats, metric: Metric, *, together: int = 1, n: int | None = None) -> Comparison:
     """Compare two systems on the same samples.
 
     >>> from hellofresh.stats.metrics import accuracy
@@ -115,9 +108,7 @@ def minimum_detectable_difference(standard_error: float, effective_clusters: flo
     return standard_error * (t_quantile((1 + LEVEL) / 2, df) + t_quantile(power, df))
 
 
-def difference_interval(
-    one: NDArray[np.float64], two: NDArray[np.float64], metric: Metric, n: int | None = None
-) -> tuple[Interval, float]:
+def difference_interval(one: Floats, two: Floats, metric: Metric, n: int | None = None) -> tuple[Interval, float]:
     """The jackknife interval of the difference, and its standard error, never 0: infinite with one cluster; if
     clusters show no spread, the error for the longer side of the interval below.
 
@@ -155,18 +146,18 @@ def difference_interval(
     return Interval(low, high, method, n, clusters, effective), error
 
 
-def pair_sizes(tables: NDArray[np.float64], metric: Metric) -> NDArray[np.float64]:
+def pair_sizes(tables: Floats, metric: Metric) -> Floats:
     """The size of each cluster, shape (g,), averaged over systems, which may weigh samples differently.
 
     Args:
         tables: shape (systems, g, k).
         metric: the metric.
     """
-    sizes: NDArray[np.float64] = metric.statistics.size(tables).mean(axis=0)
+    sizes: Floats = metric.statistics.size(tables).mean(axis=0)
     return sizes
 
 
-def _unseen(total: NDArray[np.float64], metric: Metric, effective: float) -> float:
+def _unseen(total: Floats, metric: Metric, effective: float) -> float:
     """How far a metric could move if one of two systems that agree everywhere differed on samples not drawn."""
     square = t_quantile((1 + LEVEL) / 2, max(effective - 1, 1.0)) ** 2
     unseen = square / (effective + square) * float(metric.statistics.size(total))
@@ -174,9 +165,7 @@ def _unseen(total: NDArray[np.float64], metric: Metric, effective: float) -> flo
     return float(np.abs(moved - metric.value(total)).max())
 
 
-def compare_parts(
-    part: NDArray[np.float64], rest: NDArray[np.float64], metric: Metric, *, n: int | None = None
-) -> tuple[float, Interval]:
+def compare_parts(part: Floats, rest: Floats, metric: Metric, *, n: int | None = None) -> tuple[float, Interval]:
     """A system's value on some samples less that on the others, with its interval, which is the whole
     range if a part has samples of one group only. For two systems, the same of the first one's lead.
 

@@ -39,16 +39,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hellofresh.stats.arrays import Bools, Floats, Ints
 from hellofresh.stats.clusters import LEVEL, effective_clusters
-from hellofresh.stats.intervals import (
-    jackknife_variance,
-    normal_below,
-    normal_quantile,
-    t_quantiles,
-    t_two_sided,
-)
+from hellofresh.stats.intervals import jackknife_variance, normal_below, normal_quantile, t_quantiles, t_two_sided
 from hellofresh.stats.metrics import Metric
 from hellofresh.stats.paired import SAME, difference_interval, pair_sizes
 
@@ -75,10 +69,10 @@ class RankIntervals:
         tie_group: shape (systems,), see `tie_groups`.
     """
 
-    rank: NDArray[np.int64]
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
-    tie_group: NDArray[np.int64]
+    rank: Ints
+    low: Ints
+    high: Ints
+    tie_group: Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,34 +92,34 @@ class Differences:
     """
 
     metric: Metric
-    values: NDArray[np.float64]
-    difference: NDArray[np.float64]
-    standard_error: NDArray[np.float64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-    p_value: NDArray[np.float64]
-    adjusted: NDArray[np.float64]
+    values: Floats
+    difference: Floats
+    standard_error: Floats
+    low: Floats
+    high: Floats
+    p_value: Floats
+    adjusted: Floats
     effective_clusters: float
-    worth: NDArray[np.float64]
+    worth: Floats
 
     @property
-    def ahead(self) -> NDArray[np.bool_]:
+    def ahead(self) -> Bools:
         """Whether each system (row) is better than each other (column), significantly or not."""
-        found: NDArray[np.bool_] = self.metric.sign * self.difference > 0
+        found: Bools = self.metric.sign * self.difference > 0
         return found
 
-    def detectable(self, power: float = 0.8) -> NDArray[np.float64]:
+    def detectable(self, power: float = 0.8) -> Floats:
         """The true difference of each pair that is found with this power without adjustment; 0 on the diagonal."""
         df = np.maximum(self.worth - 1, 1.0)
         return (t_quantiles((1 + LEVEL) / 2, df) + t_quantiles(power, df)) * self.standard_error
 
     @property
-    def separable(self) -> NDArray[np.bool_]:
+    def separable(self) -> Bools:
         """Whether each pair differs after adjustment for all pairs of its family."""
         return self.adjusted < SIGNIFICANCE
 
 
-def samples_to_overtake(first: NDArray[np.float64], second: NDArray[np.float64], metric: Metric) -> int | None:
+def samples_to_overtake(first: Floats, second: Floats, metric: Metric) -> int | None:
     """The number of samples whose removal ends the first system's lead over the second; None if no number does.
 
     Samples are removed in the order of their effect on the lead. This gives the smallest number if a metric
@@ -136,7 +130,7 @@ def samples_to_overtake(first: NDArray[np.float64], second: NDArray[np.float64],
         metric: the metric.
     """
 
-    def lead(one: NDArray[np.float64], two: NDArray[np.float64]) -> NDArray[np.float64]:
+    def lead(one: Floats, two: Floats) -> Floats:
         return metric.sign * (metric.value(one) - metric.value(two))
 
     totals = first.sum(axis=0), second.sum(axis=0)
@@ -149,7 +143,7 @@ def samples_to_overtake(first: NDArray[np.float64], second: NDArray[np.float64],
     return int(behind[0]) if behind.size else None
 
 
-def halves_agree(tables: NDArray[np.float64], metric: Metric) -> float | None:
+def halves_agree(tables: Floats, metric: Metric) -> float | None:
     """How often the first system on a random half of the clusters is first on the other half, too; if
     several share first place, one in common suffices. None with one cluster.
 
@@ -175,12 +169,7 @@ def rank_systems(found: Differences) -> RankIntervals:
     return RankIntervals(ranks(values), 1 + better, len(values) - worse, tie_groups(values, apart))
 
 
-def all_differences(
-    tables: NDArray[np.float64],
-    metric: Metric,
-    *,
-    families: NDArray[np.int64] | None = None,
-) -> Differences:
+def all_differences(tables: Floats, metric: Metric, *, families: Ints | None = None) -> Differences:
     """Every pair's difference with its simultaneous interval and p-values.
 
     Args:
@@ -197,14 +186,14 @@ def all_differences(
 
 def differences(
     metric: Metric,
-    values: NDArray[np.float64],
-    error: NDArray[np.float64],
-    influence: NDArray[np.float64],
+    values: Floats,
+    error: Floats,
+    influence: Floats,
     effective: float,
     *,
-    families: NDArray[np.int64] | None = None,
-    blind: NDArray[np.bool_] | None = None,
-    worth: NDArray[np.float64] | None = None,
+    families: Ints | None = None,
+    blind: Bools | None = None,
+    worth: Floats | None = None,
 ) -> Differences:
     """Every pair's difference, from known standard errors.
 
@@ -258,9 +247,7 @@ def differences(
     )
 
 
-def _errors(
-    tables: NDArray[np.float64], metric: Metric
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+def _errors(tables: Floats, metric: Metric) -> tuple[Floats, Floats, Bools]:
     """The standard error of every difference, shape (systems, systems), see `difference_interval`; the changes without
     each cluster, shape (systems, g), whose squared differences add up to the squared errors; and the pairs that no
     cluster moves, whose errors are computed otherwise.
@@ -278,7 +265,7 @@ def _errors(
     return error, influence, blind
 
 
-def _draw_errors(influence: NDArray[np.float64]) -> NDArray[np.float64]:
+def _draw_errors(influence: Floats) -> Floats:
     """Draws of the systems' errors, shape (systems, draws)."""
     if influence.shape[1] > max(_MANY_CLUSTERS, len(influence)):
         sizes, axes = np.linalg.eigh(influence @ influence.T)
@@ -292,12 +279,7 @@ def _draw_errors(influence: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.ascontiguousarray(np.concatenate(weighted).T)
 
 
-def _step_down(
-    p_value: NDArray[np.float64],
-    error: NDArray[np.float64],
-    draws: NDArray[np.float64],
-    pairs: tuple[NDArray[np.int64], NDArray[np.int64]],
-) -> tuple[NDArray[np.float64], float]:
+def _step_down(p_value: Floats, error: Floats, draws: Floats, pairs: tuple[Ints, Ints]) -> tuple[Floats, float]:
     """Adjusted p-values of a family, and the quantile of the largest |z| in the draws (see the module).
 
     Args:
@@ -324,7 +306,7 @@ def _step_down(
     return adjusted, float(descending[held - 1]) if held else np.inf
 
 
-def _both(systems: int, above: NDArray[np.float64], below: NDArray[np.float64], diagonal: float) -> NDArray[np.float64]:
+def _both(systems: int, above: Floats, below: Floats, diagonal: float) -> Floats:
     """A matrix of the values of pairs above and below its diagonal, by rows above and by columns below."""
     upper = np.triu_indices(systems, 1)
     found = np.full((systems, systems), diagonal)
@@ -332,7 +314,7 @@ def _both(systems: int, above: NDArray[np.float64], below: NDArray[np.float64], 
     return found
 
 
-def tie_groups(values: NDArray[np.float64], separable: NDArray[np.bool_]) -> NDArray[np.int64]:
+def tie_groups(values: Floats, separable: Bools) -> Ints:
     """The tie group of each system, 1 the best.
 
     From the best system down: a system joins the current group unless it is separable from the system that
@@ -359,7 +341,7 @@ def tie_groups(values: NDArray[np.float64], separable: NDArray[np.bool_]) -> NDA
     return group
 
 
-def ranks(values: NDArray[np.float64]) -> NDArray[np.int64]:
+def ranks(values: Floats) -> Ints:
     """Ranks along the last axis, 1 the highest value; equal values share the better rank.
 
     >>> ranks(np.array([0.7, 0.9, 0.7])).tolist()

@@ -12,11 +12,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hellofresh.stats.arrays import Floats
 from hellofresh.stats.metrics import Metric, mean
 
-FloatArray = NDArray[np.float64]
 _NDCG_CUTS, _RECALL_CUTS = (10, 1, 3, 5), (1, 3, 5, 10, 20)
 
 METRICS: tuple[Metric, ...] = (
@@ -68,29 +67,29 @@ def trec_order(documents: Sequence[str], scores: Sequence[float]) -> list[int]:
     return sorted(by_id, key=lambda place: -float(single[place]))
 
 
-def ndcg(gains: FloatArray, relevant: FloatArray, cut: int) -> float:
+def ndcg(gains: Floats, relevant: Floats, cut: int) -> float:
     """Discounted gain of the first `cut` documents over that of the best ranking; gains are linear, as in trec_eval."""
     ideal = _discounted(np.sort(relevant)[::-1], cut)
     return _discounted(gains, cut) / ideal if ideal else 0.0
 
 
-def _discounted(gains: FloatArray, cut: int) -> float:
+def _discounted(gains: Floats, cut: int) -> float:
     first = np.maximum(gains[:cut], 0)  # a negative judgement is not relevant
     return float((first / np.log2(np.arange(2, first.size + 2))).sum())
 
 
-def recall(gains: FloatArray, relevant: FloatArray, cut: int) -> float:
+def recall(gains: Floats, relevant: Floats, cut: int) -> float:
     """Share of the relevant documents that are among the first `cut`."""
     return float((gains[:cut] > 0).sum() / relevant.size) if relevant.size else 0.0
 
 
-def reciprocal_rank(gains: FloatArray) -> float:
+def reciprocal_rank(gains: Floats) -> float:
     """One over the rank of the first relevant document, 0 without one."""
     found = np.flatnonzero(gains > 0)
     return 1.0 / float(found[0] + 1) if found.size else 0.0
 
 
-def average_precision(gains: FloatArray, relevant: FloatArray) -> float:
+def average_precision(gains: Floats, relevant: Floats) -> float:
     """Mean over the relevant documents of precision at their rank, 0 for those not ranked."""
     places = np.flatnonzero(gains > 0)
     return float((np.arange(1, places.size + 1) / (places + 1)).sum() / relevant.size) if relevant.size else 0.0

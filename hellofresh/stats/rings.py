@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from hellofresh.stats.arrays import Bools, Floats, Ints
 from hellofresh.stats.bridging import LEVELS, Bridging, trusted_ratings
 
 if TYPE_CHECKING:
@@ -56,18 +57,13 @@ class FoundRings:
         looked_at: number of raters with enough helpful ratings to be found.
     """
 
-    rater: NDArray[np.bool_]
+    rater: Bools
     pairs: int
     looked_at: int
 
 
 def find_rings(
-    post: NDArray[np.integer],
-    rater: NDArray[np.integer],
-    *,
-    period: NDArray[np.int64],
-    camp: NDArray[np.int64],
-    level: float = _LEVEL,
+    post: NDArray[np.integer], rater: NDArray[np.integer], *, period: Ints, camp: Ints, level: float = _LEVEL
 ) -> FoundRings:
     """Find raters who rate notes on the same posts helpful more often than expected by chance.
 
@@ -131,14 +127,12 @@ class _Chance:
     """
 
     count: csr_array
-    camp: NDArray[np.int64]
+    camp: Ints
     share: csr_array
-    period: NDArray[np.int64]
-    meet: NDArray[np.float64]
+    period: Ints
+    meet: Floats
 
-    def of_sharing(
-        self, one: NDArray[np.int64], two: NDArray[np.int64], both: NDArray[np.float32]
-    ) -> NDArray[np.float64]:
+    def of_sharing(self, one: Ints, two: Ints, both: NDArray[np.float32]) -> Floats:
         """The probability that pairs share at least `both` posts, shape (pairs,)."""
         from scipy.special import gammainc
 
@@ -146,10 +140,10 @@ class _Chance:
         pair = np.repeat(np.arange(one.size), np.diff(met.indptr))
         weight = self.meet[self.camp[one][pair], self.camp[two][pair], met.indices]
         expected = np.bincount(pair, met.data * weight, minlength=one.size)
-        chance: NDArray[np.float64] = gammainc(both, expected)  # P(Poisson >= both)
+        chance: Floats = gammainc(both, expected)  # P(Poisson >= both)
         return chance
 
-    def joining(self, rated: csr_array, ring: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def joining(self, rated: csr_array, ring: Bools) -> Bools:
         """Whether each rater likes posts that a ring pushes more often than expected, shape (raters,)."""
         from scipy.special import gammainc
 
@@ -168,7 +162,7 @@ class _Chance:
         return np.asarray((both >= LEAST_SHARED) & (gammainc(both, chance) < _JOINING / ring.size))
 
 
-def _parts(rated: csr_array) -> NDArray[np.int64]:
+def _parts(rated: csr_array) -> Ints:
     """The part of raters, such as those of a language, for each post, shape (posts,); raters of two parts hardly meet.
 
     Regularised spectral clustering (Qin and Rohe, 2013): one part for each singular value near the first one. A
@@ -215,9 +209,7 @@ def _together(rated: csr_array) -> float:
     return float(total / max(effective[0] * effective[1], 1.0))
 
 
-def _shares(
-    rated: csr_array, camp: NDArray[np.int64], period: NDArray[np.int64], camps: int, periods: int
-) -> csr_array:
+def _shares(rated: csr_array, camp: Ints, period: Ints, camps: int, periods: int) -> csr_array:
     """The share of each post among the posts a camp likes in its period; sparse, shape (camps, posts)."""
     from scipy.sparse import csr_array
 
@@ -229,7 +221,7 @@ def _shares(
     return csr_array((fame.data / whole[place], (row, post)), shape=fame.shape)
 
 
-def intercepts_without(fit: Bridging, raters: NDArray[np.bool_]) -> NDArray[np.float64]:
+def intercepts_without(fit: Bridging, raters: Bools) -> Floats:
     """Notes' final intercepts without some raters, with the others' parameters fixed; shape (notes,).
 
     nan for notes with too few remaining ratings.

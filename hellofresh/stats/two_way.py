@@ -21,8 +21,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hellofresh.stats.arrays import Floats, Ints
 from hellofresh.stats.clusters import LEVEL
 from hellofresh.stats.intervals import normal_quantile, t_quantile
 
@@ -43,10 +43,10 @@ class TwoWay:
             squared residuals over their sampling variances; nan without variances or freedom.
     """
 
-    system: NDArray[np.float64]
-    system_error: NDArray[np.float64]
-    sampling_error: NDArray[np.float64]
-    quarter: NDArray[np.float64]
+    system: Floats
+    system_error: Floats
+    sampling_error: Floats
+    quarter: Floats
     excess_p_value: float
 
     def limits_within(self, system: int, limits: tuple[float, float] = (0.0, 1.0)) -> tuple[float, float]:
@@ -71,7 +71,7 @@ class TwoWay:
         return self.quarter.size < FEW_QUARTERS
 
 
-def connected_parts(systems: NDArray[np.int64], quarters: NDArray[np.int64]) -> NDArray[np.int64]:
+def connected_parts(systems: Ints, quarters: Ints) -> Ints:
     """The connected part of each system; systems of different parts cannot be compared.
 
     Args:
@@ -86,17 +86,11 @@ def connected_parts(systems: NDArray[np.int64], quarters: NDArray[np.int64]) -> 
     count = int(systems.max()) + 1
     size = count + int(quarters.max()) + 1
     met = coo_array((np.ones(systems.size), (systems, count + quarters)), shape=(size, size))
-    part: NDArray[np.int64] = np.unique(connected_components(met, directed=False)[1][:count], return_inverse=True)[1]
+    part: Ints = np.unique(connected_components(met, directed=False)[1][:count], return_inverse=True)[1]
     return part
 
 
-def two_way(
-    scores: NDArray[np.float64],
-    systems: NDArray[np.int64],
-    quarters: NDArray[np.int64],
-    *,
-    variances: NDArray[np.float64] | None = None,
-) -> TwoWay:
+def two_way(scores: Floats, systems: Ints, quarters: Ints, *, variances: Floats | None = None) -> TwoWay:
     """Fit system and quarter effects by least squares.
 
     Args:
@@ -124,12 +118,7 @@ def two_way(
     return TwoWay(to_system @ effects, error, sampled, to_quarter @ effects, excess)
 
 
-def _check(
-    scores: NDArray[np.float64],
-    systems: NDArray[np.int64],
-    quarters: NDArray[np.int64],
-    variances: NDArray[np.float64] | None,
-) -> None:
+def _check(scores: Floats, systems: Ints, quarters: Ints, variances: Floats | None) -> None:
     if scores.ndim != 1 or scores.size == 0 or not scores.shape == systems.shape == quarters.shape:
         raise ValueError("scores, systems and quarters must be vectors of one length, not empty")
     if variances is not None and (variances.shape != scores.shape or not (variances > 0).all()):
@@ -143,9 +132,7 @@ def _check(
         raise ValueError("the systems must hang together: some share no quarter with the others, nor by a chain")
 
 
-def _design(
-    systems: NDArray[np.int64], quarters: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def _design(systems: Ints, quarters: Ints) -> tuple[Floats, Floats, Floats]:
     """The design with quarters adding up to 0, and the maps from its parameters to systems and to quarters."""
     s, q = int(systems.max()) + 1, int(quarters.max()) + 1
     sum_to_zero = np.concatenate([np.eye(q - 1), -np.ones((1, q - 1))]) if q > 1 else np.zeros((1, 0))
@@ -154,24 +141,17 @@ def _design(
     return to_system[systems] + to_quarter[quarters], to_system, to_quarter
 
 
-def _clustered(
-    design: NDArray[np.float64],
-    residuals: NDArray[np.float64],
-    clusters: NDArray[np.int64],
-    inverse: NDArray[np.float64],
-) -> NDArray[np.float64]:
+def _clustered(design: Floats, residuals: Floats, clusters: Ints, inverse: Floats) -> Floats:
     """Covariance of the parameters, robust to any dependence within clusters."""
     n, k = design.shape
     names = np.unique(clusters)
     sums = np.stack([design[clusters == name].T @ residuals[clusters == name] for name in names])
     freedom = len(names) / max(len(names) - 1, 1) * (n - 1) / max(n - k, 1)
-    found: NDArray[np.float64] = freedom * inverse @ (sums.T @ sums) @ inverse
+    found: Floats = freedom * inverse @ (sums.T @ sums) @ inverse
     return found
 
 
-def _excess(
-    residuals: NDArray[np.float64], design: NDArray[np.float64], variances: NDArray[np.float64] | None
-) -> float:
+def _excess(residuals: Floats, design: Floats, variances: Floats | None) -> float:
     """The p-value of the hypothesis that residuals are sampling error alone."""
     from scipy.special import chdtrc
 

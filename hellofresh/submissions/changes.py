@@ -238,10 +238,7 @@ def _check_entry(
             _check_receipt(standing, FILES[due.split].receipt, earlier, moment, report)
             if (submission := standing.submission) is not None:
                 info = info or submission.info
-                if other := look_alike(submission.team, submission.info.team, known_teams(before)):
-                    what = f"the team {submission.info.team!r} looks like the team {other!r}"
-                    fix = "Take another name, or the team's folder."
-                    report.faults.append(Fault("look-alike", standing.origin, what, fix))
+                report.faults += look_alike(submission.team, submission.info.team, known_teams(before), standing.origin)
             tasks += (f"{task}{on}: {outcome}" for task, outcome in standing.tasks.items())
             flags += standing.flags
     return ChangedEntry(name, "changed" if was else "new", info, tuple(tasks), tuple(flags))

@@ -43,6 +43,8 @@ from hellofresh.submissions.names import FOLDER_NAME, vendor_in
 from hellofresh.tasks import TASKS, Task, get_task
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Split
 
+_INTENDED = "If this is intended, change nothing."
+
 
 @dataclass(frozen=True, slots=True)
 class Due:
@@ -175,14 +177,11 @@ def as_error(faults: list[Fault] | tuple[Fault, ...], fix: str) -> SubmissionErr
     return SubmissionError(f"{first.what}{more}", where=first.where, fix=first.fix or fix, code=first.code)
 
 
-def inspect_submission(
-    folder: Path, due: Due, moment: datetime | None = None, *, received: bool = False
-) -> SubmissionCheck:
+def inspect_submission(folder: Path, due: Due, moment: datetime | None = None) -> SubmissionCheck:
     """Check a submission to the split of `due`.
 
     Args:
         folder: holds `system.toml` and the split's predictions, as JSON lines or as a table.
-        received: whether it has a receipt; older submissions with one may lack the probabilities of forecasts.
     """
     faults: list[Fault] = []
     where = folder.absolute()
@@ -190,7 +189,7 @@ def inspect_submission(
         what = f"folders {where.parent.name!r} / {where.name!r}"
         faults.append(Fault("bad-folder", str(folder), what, "Name them in lower-case letters, digits and hyphens."))
     info = read_info(folder / SYSTEM, (moment or now()).date(), faults)
-    checked = _check_file(predictions_file(folder, faults, due.split), due, faults, received=received)
+    checked = check_predictions(predictions_file(folder, faults, due.split), due, faults)
     if faults or info is None:
         return SubmissionCheck(tuple(faults), checked.warnings)
     ordered, team = checked.predictions, where.parent.name
@@ -213,18 +212,14 @@ def content_hash(info: SystemInfo, ordered: Sequence[Prediction]) -> str:
     return sha256_text(canonical_json([info.model_dump(mode="json", exclude_none=True), rows]))
 
 
-def check_predictions(path: Path, due: Due) -> SubmissionCheck:
-    """Check a file of predictions alone, without a `system.toml`."""
-    return _check_file(path, due, [])
-
-
-def _check_file(path: Path, due: Due, faults: list[Fault], *, received: bool = False) -> SubmissionCheck:
+def check_predictions(path: Path, due: Due, faults: list[Fault]) -> SubmissionCheck:
+    """Check a file of predictions without its `system.toml`; faults are added to those that were found before."""
     known = {task: frozenset(ids) for task, ids in due.ids.items()}
     once = sum(map(len, known.values())) + len(due.taken_down)
     read = read_predictions(path, once * MOST_REPETITIONS + _SPARE_LINES, faults)
     if read is not None:
         _check_ids(path, read, known, due.taken_down, faults)
-        if due.split is PROSPECTIVE and not received:
+        if due.split is PROSPECTIVE:
             faults += _first_of(_without_forecast(path, read.lines, known), path)
         if read.lines and not faults and all(line.prediction.answer is None for line in read.lines):
             what, fix = "no answer for any sample: each is null", "Fill in the answers."
@@ -344,7 +339,6 @@ def _each(code: str, path: Path, places: Mapping[str, Sequence[int]], what: str)
         yield Fault(code, where, f"{sample_id!r} {what}", "Take it out." if len(numbers) == 1 else "Keep one line.")
 
 
-_INTENDED = "If this is intended, change nothing."
 _SHORT, _LONG = 8, 400
 """Words; the responses of the released study have 10 to 250."""
 

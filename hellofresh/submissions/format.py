@@ -28,6 +28,21 @@ from hellofresh.tasks import MOST_CLASSES, TASKS
 from hellofresh.tasks.outputs import Choice, Output, Ranking, Response, Status
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Split
 
+_REMEDIES = {
+    "ragged-row": "Quote cells that hold a comma; give every row all columns.",
+    "bad-csv": "Quote a cell as a whole and double the quotes within it; no line breaks within a cell.",
+    "formula": "A spreadsheet would run it as a formula. Reword it, or submit JSON lines.",
+    "bad-cell": "Write plain numbers: no surrounding spaces, no thousands separators, no NA.",
+    "bad-json": "Give each sample a line of JSON with keys and texts in double quotes.",
+    "not-utf8": "Save the file as UTF-8.",
+    "too-deep": "Give plain fields; only sources is a list.",
+    "not-finite": "Give a finite number, or leave the field out.",
+    "huge-number": "Give a number of usual length, or leave the field out.",
+    "repeated-key": "Give each key once.",
+    "lone-surrogate": "Write the character itself, in UTF-8.",
+    "long-line": "Give each sample a line of its own, and shorten long texts.",
+}
+
 
 class SplitFiles(NamedTuple):
     """Names of the files of a split: predictions as JSON lines or as a table, and the receipt."""
@@ -258,8 +273,8 @@ class Prediction(Strict):
     @field_validator("label", mode="before")
     @classmethod
     def _whole_numbers(cls, value: object) -> object:
-        if isinstance(value, bool | float):
-            raise ValueError("must be a whole number or null, neither true or false nor a number with a point")
+        if isinstance(value, bool | float | str):
+            raise ValueError(f"{str(value)[:40]!r} is neither a class nor the number of one")
         return value
 
     @field_validator("probabilities")
@@ -424,7 +439,7 @@ def _read_line(
     row: object = None
     try:
         row = read(line)
-        return Prediction.model_validate(_numbered(row) if isinstance(row, dict) else row)
+        return Prediction.model_validate(numbered(row) if isinstance(row, dict) else row)
     except BadJsonError as error:
         faults.append(Fault(error.code, where, str(error), _REMEDIES.get(error.code, "")))
     except ValidationError as error:
@@ -433,29 +448,24 @@ def _read_line(
     return name if isinstance(name, str) else None
 
 
-def _numbered(row: Mapping[str, object]) -> Mapping[str, object]:
-    """Replace a class's name in a row by its number; the prefix of the id names the task."""
-    if not isinstance(row.get("label"), str):
-        return row
+def label_of(value: object, classes: Sequence[str]) -> object:
+    """A class's number, from 1, 1.0 or its name in any case; of two classes also from yes and no.
+
+    Anything else is given back as it is, for the caller to refuse.
+    """
+    if isinstance(value, float) and value.is_integer():  # as pandas writes whole numbers beside missing ones
+        return int(value)
+    names = {name.casefold(): number for number, name in enumerate(classes)}
+    words = {"no": 0, "yes": 1} | names if len(classes) == 2 else names
+    return words.get(value.strip().casefold(), value) if isinstance(value, str) else value
+
+
+def numbered(row: Mapping[str, object]) -> Mapping[str, object]:
+    """A row with the number of its class; the prefix of the id names the task."""
     own = (task.classes for task in TASKS.values() if str(row.get("id")).startswith(task.id_prefix))
-    classes = next(own, ())
-    return {**row, "label": classes.index(row["label"])} if row["label"] in classes else row
+    return {**row, "label": label_of(row["label"], next(own, ()))} if "label" in row else row
 
 
-_REMEDIES = {
-    "ragged-row": "Quote cells that hold a comma; give every row all columns.",
-    "bad-csv": "Quote a cell as a whole and double the quotes within it; no line breaks within a cell.",
-    "formula": "A spreadsheet would run it as a formula. Reword it, or submit JSON lines.",
-    "bad-cell": "Write plain numbers: no surrounding spaces, no thousands separators, no NA.",
-    "bad-json": "Give each sample a line of JSON with keys and texts in double quotes.",
-    "not-utf8": "Save the file as UTF-8.",
-    "too-deep": "Give plain fields; only sources is a list.",
-    "not-finite": "Give a finite number, or leave the field out.",
-    "huge-number": "Give a number of usual length, or leave the field out.",
-    "repeated-key": "Give each key once.",
-    "lone-surrogate": "Write the character itself, in UTF-8.",
-    "long-line": "Give each sample a line of its own, and shorten long texts.",
-}
 _LINE_FIXES = {
     "id": "Copy the sample's id as it is, in quotes.",
     "label": "Give the number of a class (with two classes 0 or 1, without quotes), its name, or null for no answer.",
@@ -519,7 +529,7 @@ def _read_row(columns: Sequence[str], separator: str, line: bytes) -> object:
     cells = _cells(line, separator)
     if len(cells) != len(columns):
         raise BadJsonError("ragged-row", f"{len(cells)} cells, expected {len(columns)}")
-    row = _numbered({name: _cell_value(name, cell) for name, cell in zip(columns, cells, strict=True)})
+    row = numbered({name: _cell_value(name, cell) for name, cell in zip(columns, cells, strict=True)})
     if isinstance(label := row.get("label"), str):
         what = f"label: {label[:40]!r}, expected a class's number or name, or nothing for no answer"
         raise BadJsonError("bad-cell", what)
@@ -545,7 +555,7 @@ def _number(column: str, cell: str) -> float:
 
 
 _READERS: Mapping[str, Callable[[str, str], object]] = {
-    "label": lambda _, cell: _LABELS.get(cell, cell),
+    "label": lambda _, cell: _LABELS.get(cell.removesuffix(".0"), cell),
     "documents": lambda _, cell: cell.split() or None,
     "sources": lambda _, cell: cell.split(),
     "probabilities": lambda column, cell: [_number(column, part) for part in cell.split()],

@@ -218,13 +218,15 @@ def known_teams(root: Path) -> KnownTeams:
     return {team: frozenset(names) for team, names in found.items()}
 
 
-def look_alike(team: str, name: str, known: KnownTeams) -> str:
-    """The folder of another team that looks like this team's folder or name, or ''."""
+def look_alike(team: str, name: str, known: KnownTeams, where: str = "") -> list[Fault]:
+    """A fault if another team looks like this team's folder or name."""
     mine = {skeleton(team), skeleton(name)} - {""}
     for other, names in sorted(known.items()):
         if other != team and mine & {skeleton(other), *map(skeleton, names)}:
-            return other
-    return ""
+            what = f"the team {name!r} in the folder {team!r} looks like the team {other!r}"
+            fix = f"If it is your team, use the folder {other!r} (--folder {other}/SYSTEM); else choose another name."
+            return [Fault("look-alike", where, what, fix)]
+    return []
 
 
 def add_submission(folder: Path, due: Due, root: Path, moment: datetime | None = None) -> StoredSubmission:
@@ -243,12 +245,8 @@ def add_submission(folder: Path, due: Due, root: Path, moment: datetime | None =
         fix = f"See all with: hellofresh submission check {folder} --edition {due.edition}"
         raise as_error(checked.faults, fix)
     submission = checked.submission
-    if other := look_alike(submission.team, submission.info.team, known_teams(root)):
-        raise SubmissionError(
-            f"the team {submission.info.team!r} in the folder {submission.team!r} looks like the team {other!r}",
-            fix=f"If it is your team, use the folder {other!r}; else choose another name.",
-            code="look-alike",
-        )
+    if alike := look_alike(submission.team, submission.info.team, known_teams(root)):
+        raise as_error(alike, "")
     place = root / place_of(submission)
     if is_linked(place):
         raise WorkspaceError("a link", where=str(place), expected="folders", code="linked-folder")

@@ -18,7 +18,7 @@ since variants of a system err alike.
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from hellofresh.core.calendar import Calendar
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition, is_edition
+from hellofresh.core.intake import Intake
 from hellofresh.core.quarters import utc_text
 from hellofresh.submissions.check import Due, Submission, inspect_submission, is_misnamed
 from hellofresh.submissions.format import Fault, has_split
@@ -205,6 +206,13 @@ class SubmissionStandings:
     entries: tuple[SubmissionStanding, ...]
     passed_over: tuple[str, ...]
 
+    @property
+    def ledger(self) -> Intake:
+        """Of the entries, one a task that it takes part in; faulty ones, which take part in none, count once."""
+        outcomes = Counter(str(one) for item in self.entries for one in (item.tasks.values() or ["faulty"]))
+        outcomes["passed over"] += len(self.passed_over)
+        return Intake("entries", outcomes.total(), outcomes.pop(EntryOutcome.COUNTS, 0), outcomes)
+
 
 def passed_over(root: Path, edition: Edition) -> Iterator[str]:
     """Sentences about files and folders that are not submissions, because of their place or name."""
@@ -241,7 +249,7 @@ def standings(
         if has_split(folder, due.split) or (due.split is MAIN and not any(has_split(folder, one) for one in Split)):
             about_receipt = list[Fault]()
             receipt = read_receipt(folder, about_receipt, due.split)
-            checked = inspect_submission(folder, due, moment, received=receipt is not None)
+            checked = inspect_submission(folder, due, moment)
             faults, submission = (*checked.faults, *about_receipt), None if about_receipt else checked.submission
             read.append(SubmissionStanding(folder, submission, receipt, faults, checked.warnings))
     outcomes = _outcomes(read, due, moment or now())

@@ -81,6 +81,7 @@ _ALL = (
     evidence.CHECK_COVID,
     evidence.SCIFACT,
     liar.BINARY,
+    liar.NEW_SIX,
     fever.BINARY,
     fever.V2_BINARY,
     x_fact.BINARY,

@@ -4,13 +4,15 @@ LIAR (Wang 2017): 12,800 short statements checked by PolitiFact from 2007 to 201
 no quoting: a reader of CSV would take quotes in the texts for delimiters and swallow rows.
 
 LIAR-New (Pelrine et al. 2023): 1,957 statements checked by PolitiFact since October 2021, with a French translation.
-Half true counts as true, as in the paper. The possibility label says whether a statement can be checked without more
-context. The categories of missing evidence, if available, go into the field `missing_evidence` of the rows.
+Half true counts as true, as in the paper; `liar-new-six` keeps the six labels. The possibility label says whether a
+statement can be checked without more context. The categories of missing evidence, if available, go into the field
+`missing_evidence` of the rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -20,6 +22,7 @@ from hellofresh.tasks._statements import statement_task, two_classes
 _LABELS = ("pants-fire", "false", "barely-true", "half-true", "mostly-true", "true")
 _BINARY_LABELS = {"pants-fire": 0, "false": 0, "barely-true": 0, "half-true": 1, "mostly-true": 1, "true": 1}
 """Labels from half true upwards count as true."""
+_SIX_LABELS = {label: number for number, label in enumerate(_LABELS)}
 _COUNTS = tuple(f"{label}_count" for label in ("barely-true", "false", "half-true", "mostly-true", "pants-fire"))
 _COLUMNS = ("id", "label", "statement", "subjects", "speaker", "job", "state", "party", *_COUNTS, "context")
 _COPY = "https://raw.githubusercontent.com/thiagorainmaker77/liar_dataset/b6f55d759d525f7150637fcdbc2c517d049408b7/"
@@ -74,7 +77,7 @@ DATASET = DataSet(
     ),
     read=_read,
     tasks={
-        "liar": {"pants-fire": 0, "false": 1, "barely-true": 2, "half-true": 3, "mostly-true": 4, "true": 5},
+        "liar": _SIX_LABELS,
         "liar-binary": _BINARY_LABELS,
     },
     texts=False,
@@ -107,6 +110,14 @@ NEW = statement_task(
     facts=("possibility", "missing_evidence"),
     subgroups=("possibility", "missing_evidence"),
 )
+NEW_SIX = replace(
+    NEW,
+    name="liar-new-six",
+    title="LIAR-New, six labels",
+    id_prefix="ln6-",
+    classes=TASK.classes,
+    metrics=TASK.metrics,
+)
 NEW_DATASET = DataSet(
     name="liar-new",
     title="LIAR-New (Pelrine et al. 2023)",
@@ -122,6 +133,6 @@ NEW_DATASET = DataSet(
         ),
     ),
     read=_read_new,
-    tasks={"liar-new": _BINARY_LABELS},
+    tasks={"liar-new": _BINARY_LABELS, "liar-new-six": _SIX_LABELS},
     languages=("en", "fr"),
 )

@@ -18,6 +18,13 @@ from hellofresh.core.folders import listed_file
 from hellofresh.core.strict import Strict
 
 TRANSCRIPTS = "transcripts.jsonl"
+STANCES = {
+    "refuting": "Against the post",
+    "supporting": "For the post",
+    "reported": "Only reported by the page",
+    "context": "Context",
+}
+"""The fields of a `QuotedEvent` with sentences, and the display name of each."""
 
 
 class _Event(Strict):
@@ -135,15 +142,6 @@ class QuotedEvent(_Event):
     def said(self) -> Mapping[str, tuple[str, ...]]:
         """Sentences by stance; stances without sentences are left out."""
         return {stance: quotes for stance in STANCES if (quotes := getattr(self, stance))}
-
-
-STANCES = {
-    "refuting": "Against the post",
-    "supporting": "For the post",
-    "reported": "Only reported by the page",
-    "context": "Context",
-}
-"""The fields of a `QuotedEvent` with sentences, and the display name of each."""
 
 
 class NotedEvent(_Event):

@@ -12,7 +12,7 @@ from hellofresh.core.errors import HelloFreshError, RunError, UsageError
 from hellofresh.core.files import BadJsonError, model_fault, sha256_text, strict_json
 from hellofresh.models import Answer, Request
 from hellofresh.runs.regimes.agent_tools import AgentTools, EndpointAddress, unfit
-from hellofresh.submissions.format import Prediction
+from hellofresh.submissions.format import Prediction, numbered
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Output
 from hellofresh.tasks.samples import to_json
@@ -90,7 +90,7 @@ class AgentSession:
             raise _refused("the agent's own function hands back the output", "nothing here")
         try:
             given = strict_json(body)
-            row = Prediction.model_validate({**given, "id": sample.id} if isinstance(given, dict) else given)
+            row = Prediction.model_validate(numbered({**given, "id": sample.id}) if isinstance(given, dict) else given)
         except BadJsonError as error:
             raise _refused(str(error), 'such as {"label": 1}') from None
         except ValidationError as error:

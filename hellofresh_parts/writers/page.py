@@ -27,6 +27,13 @@ _RAW = (
     "noted. First: notes that came first where others wrote, too. On media: on a picture or video."
 )
 _PAIRS = "With limits and p-values that hold for all pairs of ranked programs together, or for all pairs with others."
+_WHO = (
+    ("Writer 1, 2, ...", "Programs that write through X's interface for note writers. X gives only their pseudonyms; a "
+     "number stays the same from quarter to quarter. A name behind it is claimed by who listed the writer's notes; "
+     "note ids are public, so it is not proven."),
+    ("People", "All notes by people, with whom the others are compared."),
+    ("Collaborative notes", "Notes that X marks as written together."),
+)  # fmt: skip
 
 
 def _signed(value: float | None, low: float | None, high: float | None) -> Cell:
@@ -145,15 +152,6 @@ def _compose(visit: Visit) -> None:
     visit.show(*first)
     visit.offer([asdict(row) for row in writers], "note-writers")
     visit.show(*others)
-
-
-_WHO = (
-    ("Writer 1, 2, ...", "Programs that write through X's interface for note writers. X gives only their pseudonyms; a "
-     "number stays the same from quarter to quarter. A name behind it is claimed by who listed the writer's notes; "
-     "note ids are public, so it is not proven."),
-    ("People", "All notes by people, with whom the others are compared."),
-    ("Collaborative notes", "Notes that X marks as written together."),
-)  # fmt: skip
 
 
 _THERE = where(lambda board, split: board.has(NoteWriter, split) and split.kind == "main")

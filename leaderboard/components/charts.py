@@ -273,23 +273,6 @@ def histogram(counts: Mapping[str, int]) -> Html:
     return el("ol", *bars, class_="hf-histogram")
 
 
-def dots(scale: Scale, known: Sequence[tuple[str, str, float]], texts: Sequence[str]) -> Html:
-    """Values on the whole scale, each with its kind, and their descriptions below.
-
-    Args:
-        scale: of the values.
-        known: kind, name and value of each dot.
-        texts: further descriptions, without a dot.
-    """
-    placed = [el("i", class_=f"hf-dot hf-{kind}", style=f"left:{_percent(scale.share(at))}") for kind, _, at in known]
-    said = [
-        el("li", el("i", class_=f"hf-dot hf-{kind}"), f"{name} ", el("b", figure(at, scale.title)))
-        for kind, name, at in known
-    ]
-    drawn = el("div", el("div", *placed, class_="hf-dots"), _scale(scale.marks), aria_hidden="true")
-    return join([drawn, el("ul", *said, *(el("li", text) for text in texts), class_="hf-key")])
-
-
 def calendar_bar(opens: datetime, deadline: datetime, reveals: datetime) -> Html:
     """From opening to reveal: the time for predictions is pale, the deadline a dashed line.
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import posixpath
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from functools import lru_cache
 from urllib.parse import urlencode
 
@@ -15,7 +15,7 @@ from hellofresh.core.editions import is_edition
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.systems import ModelFacts
 from hellofresh.tasks import TASKS, Track
-from leaderboard.components.markup import Html, el, visible
+from leaderboard.components.markup import Html, el, join, visible
 from leaderboard.data.board import Board, BoardEntry, SplitKey
 
 _TRACKS: Mapping[Track, str] = {
@@ -26,6 +26,7 @@ _TRACKS: Mapping[Track, str] = {
 }
 _UNTIL = re.compile(r'<time datetime="([^"]+)" data-hf="until">[^<]*</time>')
 _OVER = re.compile(r'data-hf="over" data-from="([^"]+)" data-to="([^"]+)" style="width:0%')
+_STATE = re.compile(r'<span data-hf="(before|after)" data-at="([^"]+)"(?: hidden="")?>')
 _UNITS = (("day", 86_400), ("hour", 3600), ("minute", 60), ("second", 1))
 FACTS: Mapping[str, str] = {
     "ratings": "Ratings of the note",
@@ -126,11 +127,23 @@ def until(moment: datetime) -> Html:
     return el("time", day(moment), datetime=utc_text(moment), data_hf="until")
 
 
+def by_state(moment: datetime, before: Iterable[Html | str], after: Iterable[Html | str]) -> Html:
+    """A text that holds before a moment, and the one that holds after it; a script, or `dated`, hides one of them."""
+    at = utc_text(moment)
+    return join([
+        el("span", *before, data_hf="before", data_at=at), el("span", *after, data_hf="after", data_at=at, hidden="")
+    ])  # fmt: skip
+
+
 def dated(html: str, moment: datetime) -> str:
-    """Add the distance of days from a moment, and the progress of open quarters, to HTML, as the copy's script does."""
+    """Fit HTML to a moment: distances in days, texts by state, progress of open quarters, as the copy's script does."""
+
+    def of_state(found: re.Match[str]) -> str:
+        hides = (moment < datetime.fromisoformat(found[2])) == (found[1] == "after")
+        return f'<span data-hf="{found[1]}" data-at="{found[2]}"{" hidden" if hides else ""}>'
 
     def with_distance(found: re.Match[str]) -> str:
-        days = (datetime.fromisoformat(found[1]) - moment) // timedelta(days=1)
+        days = (datetime.fromisoformat(found[1]).date() - moment.date()).days  # of the calendar: on the day it is today
         away = "passed" if days < 0 else "today" if days == 0 else f"in {days} day{'' if days == 1 else 's'}"
         return f"{found[0]} ({away})"
 
@@ -139,7 +152,7 @@ def dated(html: str, moment: datetime) -> str:
         share = min(max((moment - start) / (end - start), 0), 1) if end > start else 0
         return f"{found[0][: -len('0%')]}{100 * share:.1f}%"
 
-    return _OVER.sub(drawn, _UNTIL.sub(with_distance, html))
+    return _STATE.sub(of_state, _OVER.sub(drawn, _UNTIL.sub(with_distance, html)))
 
 
 def duration(seconds: float) -> str:

@@ -193,7 +193,7 @@ def project_links(known: SiteSettings) -> Html | None:
     return el("p", *items, class_="hf-project") if items else None
 
 
-def problem(error: HelloFreshError) -> Html:
+def problem(error: HelloFreshError, title: str = "This page cannot be shown") -> Html:
     """An error in place of a page: the fault, its place, and the command that helps."""
     what = visible(error.what, 300)
     known = error.code in _TITLES
@@ -205,7 +205,7 @@ def problem(error: HelloFreshError) -> Html:
     where = [": ", el("code", visible(error.where, 300))] if error.where else ["."]
     return el(
         "div",
-        el("h2", _TITLES.get(error.code, "This page cannot be shown")),
+        el("h2", _TITLES.get(error.code, title)),
         el("p", f"{what[:1].upper()}{what[1:]}", *where),
         *(command if known else [el("p", visible(error.fix, 300))]),
         class_="hf hf-problem",

@@ -7,20 +7,18 @@ from collections.abc import Sequence
 from hellofresh.core.calendar import Calendar
 from hellofresh.results.board.schema import NO_ANSWER, REFUSED, AgreementRow, AnswerShare, Participant, PeriodDates
 from leaderboard.components.charts import answer_style, answers_bar, calendar_bar
-from leaderboard.components.labels import Links, day, money, until
+from leaderboard.components.labels import Links, by_state, day, money, until
 from leaderboard.components.markup import DASH, Html, el, heading, inner_link, join, named, visible
-from leaderboard.components.scale import Scale, class_names, plain_scale, scale_of
+from leaderboard.components.ranking import field
+from leaderboard.components.scale import class_names, plain_scale, scale_of
 from leaderboard.components.standings import (
-    GROUPS,
     Line,
     all_lines,
     by_rank,
     cutoff_cell,
-    group_of,
-    headline_cells,
-    headline_columns,
     provenance_cell,
     regime_cell,
+    usual,
 )
 from leaderboard.components.tables import (
     Cell,
@@ -36,7 +34,6 @@ from leaderboard.components.tables import (
 from leaderboard.data.board import Board, BoardEntry, SplitKey
 
 _MOST_COMPARED = 12
-_LAST = 5
 _SILENT = {NO_ANSWER: "no readable answer", REFUSED: "refused"}
 
 
@@ -66,7 +63,7 @@ def open_quarter(board: Board, split: SplitKey, links: Links) -> Html:
             _participants(board, split, taking_part, last, before),
             _agreement(taking_part, board.rows(AgreementRow, split)),
             _samples(periods, max((one.classes for one in board.balance(split)), default=2)),
-            _last(last, before, scale_of(board, before), links) if before else None,
+            _last(last, board, before, links) if before else None,
         ]
     )
 
@@ -75,11 +72,16 @@ def _calendar(days: Calendar) -> Html:
     """The quarter's days on a time line."""
     stops = {"Opens": days.opens, "Predictions due": days.deadline, "Labels revealed": days.reveals}
     said = (
-        f"Predictions are accepted from {day(days.opens)} until ",
-        until(days.deadline),
-        "; labels are revealed on ",
-        until(days.reveals),
-        ".",
+        by_state(
+            days.deadline,
+            [f"Predictions are accepted from {day(days.opens)} until ", until(days.deadline)],
+            [f"Predictions were accepted until {day(days.deadline)}"],
+        ),
+        by_state(
+            days.reveals,
+            ["; labels are revealed on ", until(days.reveals), "."],
+            [f"; labels were due on {day(days.reveals)}."],
+        ),
     )
     marks = (el("li", el("strong", name), " ", el("span", day(at))) for name, at in stops.items())
     return el(
@@ -175,7 +177,7 @@ def _answer_cells(shares: Sequence[AnswerShare], label: int) -> tuple[Cell, Cell
 
 
 def _agreement(taking_part: Sequence[Participant], pairs: Sequence[AgreementRow]) -> Html | None:
-    """Agreement of each two systems, as a square of shares; darker cells are further beyond chance."""
+    """Agreement of each two systems, as a square of shares; stronger colours are further beyond chance."""
     named_in = {pair.one for pair in pairs} | {pair.two for pair in pairs}
     shown = [one for one in taking_part if one.origin in named_in][:_MOST_COMPARED]
     if len(shown) < 2:
@@ -195,8 +197,8 @@ def _agreement(taking_part: Sequence[Participant], pairs: Sequence[AgreementRow]
             cells.append(el("td", f"{pair.same / pair.n:.2f}", style=share, title=title, role="cell", data_label=label))
         rows.append(el("tr", *cells, role="row"))
     said = (
-        "The share of samples on which two systems gave the same answer. The darker, the more they agree beyond "
-        "chance (Cohen's kappa)."
+        "The share of samples on which two systems gave the same answer. The stronger the colour, the more they agree "
+        "beyond chance (Cohen's kappa)."
     )
     title, body = "Agreement between systems", el("tbody", *rows, role="rowgroup")
     square = grouped_table(title, heads, [body], "hf-agreement hf-wide")
@@ -222,17 +224,11 @@ def _samples(periods: Sequence[PeriodDates], classes: int) -> Html | None:
     return el("section", heading("Samples", said), table("Samples by period", columns, rows, "hf-small"))
 
 
-def _last(lines: Sequence[Line], before: SplitKey, scale: Scale, links: Links) -> Html:
-    """The first systems of the last revealed quarter, with a link to the whole table."""
-    first = sorted(lines, key=lambda line: list(GROUPS).index(group_of(line.result)))
-    rows = (
-        [(named(line.result.entry.system), named(line.result.entry.team, 60)), *headline_cells(line.result, scale)]
-        for line in first[:_LAST]
-    )
-    way = el("p", inner_link(links.to("leaderboard", before), f"The whole table of {before.edition}"))
-    title = f"Last quarter's standing: {before.edition}"
-    columns: list[Column] = [("name", "System"), *headline_columns(scale)]
-    return el("section", heading(title), table(title, columns, rows, "hf-standings hf-small"), way)
+def _last(lines: Sequence[Line], board: Board, before: SplitKey, links: Links) -> Html:
+    """The systems of the last revealed quarter on one scale, with a link to the whole ranking."""
+    way = el("p", inner_link(links.to("leaderboard", before), f"The whole ranking of {before.edition}"))
+    drawn = field(usual(lines), board, before, scale_of(board, before))
+    return el("section", heading(f"Last quarter's standing: {before.edition}"), drawn, way)
 
 
 def same_system(one: Participant | BoardEntry) -> tuple[str, ...]:

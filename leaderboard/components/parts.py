@@ -15,8 +15,8 @@ from typing import Any
 import polars as pl
 
 from hellofresh.core.texts import disarmed
-from leaderboard.components.markup import Html, visible
-from leaderboard.components.tables import Row, Value
+from leaderboard.components.markup import DASH, Html, visible
+from leaderboard.components.tables import Row, Value, scrolled, table
 
 ALL = ""
 """The choice of a filter that keeps all rows, unless it has marks."""
@@ -125,6 +125,20 @@ class DataTable:
         return pl.DataFrame([column.series() for column in self.columns])
 
 
+def drawn_table(data: DataTable) -> Html:
+    """The visible columns of a table of values as HTML, for the copy."""
+    shown = [column for column in data.columns if column.shown]
+    columns = [("name" if one.pinned else "number" if one.number_format else "text", one.title) for one in shown]
+    rows = zip(*([_said(one, value) for value in one.series()] for one in shown), strict=True)
+    return scrolled(table(data.title, columns, rows, "hf-standings"))
+
+
+def _said(column: DataColumn, value: Value) -> str:
+    if value is None or not column.number_format:
+        return DASH if value is None else str(value)
+    return f"{value:.1%}" if column.number_format == "percent" else column.number_format % value
+
+
 @dataclass(frozen=True, slots=True)
 class File:
     """A download: its name, and its content or path."""
@@ -185,9 +199,14 @@ class GuessPart:
 
 
 @dataclass(frozen=True, slots=True)
+class TableForm:
+    """The form that compares the systems of a visitor's table."""
+
+
+@dataclass(frozen=True, slots=True)
 class Chooser:
     """The boxes of task and edition."""
 
 
-Handled = DataTable | ChartPart | File | Offer | UploadForm | RankingPart | TwoColumns | GuessPart | Chooser
+Handled = DataTable | ChartPart | File | Offer | UploadForm | TableForm | RankingPart | TwoColumns | GuessPart | Chooser
 Part = Html | str | Handled

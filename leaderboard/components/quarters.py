@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 from hellofresh.core.data_sets import DatasetFacts
 from hellofresh.core.quarters import Quarter, parse_utc
@@ -10,10 +11,8 @@ from hellofresh.results.board.schema import LabelCount, Prospect
 from hellofresh.results.over_quarters import OverQuartersRow
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
-from leaderboard.components.charts import interval_bar
-from leaderboard.components.labels import Links, day, until
+from leaderboard.components.labels import Links, by_state, day, until
 from leaderboard.components.markup import (
-    DASH,
     Html,
     bundled_notice,
     el,
@@ -21,16 +20,15 @@ from leaderboard.components.markup import (
     inner_link,
     join,
     link,
-    named,
     notice,
     visible,
 )
-from leaderboard.components.parts import DataColumn, DataTable, Filter
+from leaderboard.components.parts import DataColumn, DataTable, Filter, drawn_table
 from leaderboard.components.scale import class_name, class_names, plain_scale
-from leaderboard.components.standings import PROVENANCES, headline_columns, provenance_cell, regime_cell
-from leaderboard.components.tables import Cell, Column, Value, facts, interval, score, table
+from leaderboard.components.standings import PROVENANCES
+from leaderboard.components.tables import Column, Value, facts, interval, table
 from leaderboard.components.vega import interval_chart, scored
-from leaderboard.data.board import Board, MetricValue, SplitKey
+from leaderboard.data.board import Board, BoardEntry, MetricValue, SplitKey
 
 _FEWEST_QUARTERS = 5
 """Quarters are the clusters of a score over all quarters: with fewer, no interval is shown."""
@@ -45,13 +43,20 @@ def next_days(board: Board, task: str) -> Html | None:
     if not found:
         return None
     split, days = max(found, key=lambda item: item[1].opens)
-    following = f"The next quarter, {Quarter.parse(split.edition).next()}, "
-    if board.is_revealed(split):
-        return el("p", following, f"was due on {day(days.reveals)} and is late.", class_="hf-days")
-    accepts = f"{split.edition} accepts predictions from {day(days.opens)} until "
-    return el(
-        "p", accepts, until(days.deadline), ". ", following, "opens on ", until(days.reveals), ".", class_="hf-days"
+    following = Quarter.parse(split.edition).next()
+    opens = by_state(
+        days.reveals + timedelta(days=1),
+        [f"The next quarter, {following}, opens on ", until(days.reveals), "."],
+        [f"This board does not have {following} yet, which was due on {day(days.reveals)}."],
     )
+    if board.is_revealed(split):
+        return el("p", opens, class_="hf-days")
+    accepts = by_state(
+        days.deadline,
+        [f"{split.edition} accepts predictions from {day(days.opens)} until ", until(days.deadline), ". "],
+        [f"{split.edition} accepted predictions until {day(days.deadline)}. "],
+    )
+    return el("p", accepts, opens, class_="hf-days")
 
 
 def introduction(board: Board, split: SplitKey) -> Html:
@@ -64,7 +69,8 @@ def introduction(board: Board, split: SplitKey) -> Html:
         labels, name = board.rows(LabelCount, split), visible(dataset.name, 200)
         shares = ", ".join(f"{row.samples:,} {visible(class_name(split.task, row.label), 60)}" for row in labels)
         of = f"All {sum(row.samples for row in labels):,} samples of {name}: {shares}. "
-        version = f"version {_version(split)}, content {dataset.content[:12]}, {visible(dataset.licence, 80)}."
+        version = f"version {_version(split)}, content {dataset.content[:12]}, {visible(dataset.licence, 80)}, "
+        version += f"public since {day(parse_utc(f'{dataset.published}T00:00:00Z'))}."
         small = el("small", f"Frozen data set, {version}")
         about = el("p", of if labels else f"Samples of {name}. ", small, class_="hf-question")
         return join([about, contamination_notice(board, split)])
@@ -106,16 +112,21 @@ def dataset_section(board: Board, split: SplitKey) -> Html | None:
 
 
 def contamination_notice(board: Board, split: SplitKey) -> Html | None:
-    """Warning that systems may have seen a frozen edition, and since when; None for a quarter."""
+    """Warning that models may have seen a frozen edition, and since when; None for a quarter, and without models."""
     dataset = board.first(DatasetFacts, split)
-    if dataset is None:
+    if dataset is None or not any(map(is_model, board.entries(split).values())):
         return None
     since = day(parse_utc(f"{dataset.published}T00:00:00Z"))
     return notice(
         "Contamination is possible.",
         f"This data set and its labels have been public since {since}. Models that were trained later may have seen "
-        "them, so a high score proves little.",
+        "them, so a high score of theirs proves little.",
     )
+
+
+def is_model(entry: BoardEntry) -> bool:
+    """Whether an entry rests on a model that was trained on texts of others: rules and search by words do not."""
+    return entry.kind not in ("baseline", "retriever") and entry.regime != "none"
 
 
 def prospect_of(board: Board, split: SplitKey) -> Prospect | None:
@@ -167,7 +178,12 @@ def prospective_hint(board: Board, split: SplitKey, links: Links) -> Html | None
     drawn = f"Prospective samples: {prospect.drawn:,} that were undecided when they were published; "
     if prospect.resolved:
         return el("p", drawn, "they have been decided since, and no system predicted them.", class_="hf-days")
-    return el("p", drawn, "predictions are accepted until ", until(days.deadline), ".", class_="hf-days")
+    state = by_state(
+        days.deadline,
+        ["predictions are accepted until ", until(days.deadline), "."],
+        [f"predictions were accepted until {day(days.deadline)}; outcomes come by {day(days.reveals)}."],
+    )
+    return el("p", drawn, state, class_="hf-days")
 
 
 def fixed_rows(board: Board, task: str, split: str = MAIN) -> list[OverQuartersRow]:
@@ -186,7 +202,7 @@ def too_few(rows: Sequence[OverQuartersRow]) -> Html | None:
 
 def every_quarter(board: Board, task: str, split: str = MAIN) -> Html:
     """The table over all quarters and its method."""
-    return join([over_quarters_said(board, task, split), _over_quarters(board, task, split)])
+    return join([over_quarters_said(board, task, split), drawn_table(fixed_data(board, task, split))])
 
 
 def over_quarters_said(board: Board, task: str, split: str = MAIN) -> Html:
@@ -208,27 +224,9 @@ def over_quarters_said(board: Board, task: str, split: str = MAIN) -> Html:
     return join([bundled_notice(bundled, said), heading("All quarters", explained)])
 
 
-def _over_quarters(board: Board, task: str, split: str) -> Html:
-    scale, rows = plain_scale(task, split), fixed_rows(board, task, split)
-    columns: list[Column] = [("name", "System"), *headline_columns(scale), ("number", "Quarters")]
-    columns += [("text", "Regime"), ("text", "Provenance"), ("text", "Latest")]
-    lines: list[list[Cell]] = []
-    for row in rows:
-        shown: tuple[Cell, Cell] = (DASH, visible(row.reason, 120)), None
-        if row.score is not None and row.low is not None and row.high is not None:
-            value = MetricValue(scale.title, row.score, row.low, row.high)
-            shown = score(value), interval_bar(value, scale)
-        system = named(row.system), named(row.team, 60)
-        taken = str(row.quarters), f"of {row.of_quarters}"
-        lines.append(
-            [system, *shown, taken, regime_cell(row.regime), provenance_cell(row.provenance), visible(row.latest, 10)]
-        )
-    return table("Systems over all quarters", columns, lines, "hf-standings")
-
-
-def fixed_data(board: Board, task: str) -> DataTable:
+def fixed_data(board: Board, task: str, split: str = MAIN) -> DataTable:
     """The table over all quarters as values."""
-    scale, rows = plain_scale(task, MAIN), fixed_rows(board, task)
+    scale, rows = plain_scale(task, split), fixed_rows(board, task, split)
     metrics = [
         None if row.score is None or row.low is None or row.high is None
         else MetricValue(scale.title, row.score, row.low, row.high)

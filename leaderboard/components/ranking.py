@@ -8,18 +8,19 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import polars as pl
 
+from hellofresh.results.comparison import ScoreComparison
 from hellofresh.results.standings import Pair, Standing
-from hellofresh.tasks.samples import MAIN
 from leaderboard.components.charts import interval_bar
 from leaderboard.components.labels import Links, money
 from leaderboard.components.markup import Html, el, inner_link, join, named, visible
 from leaderboard.components.scale import Scale, figure
-from leaderboard.components.standings import GROUPS, Line, by_rank, group_of, prices, usual
+from leaderboard.components.standings import GROUPS, Line, by_rank, group_of, is_hollow, prices, usual
 from leaderboard.components.tables import interval
-from leaderboard.data.board import ALL_PERIODS, Board, BoardEntry, SplitKey, kept
+from leaderboard.data.board import ALL_PERIODS, Board, BoardEntry, MetricValue, ScoreCell, SplitKey, kept
 
 APART = 0.05
 """Two systems with an adjusted p-value below this differ significantly."""
@@ -41,7 +42,7 @@ class Front:
     Attributes:
         leaders: the first system, and those that do not differ significantly from it.
         others: the further ranked systems.
-        real: whether the first is significantly ahead of the second; None with a single system.
+        real: whether the first is significantly ahead of the second; None if there is no second, or untested.
     """
 
     leaders: Sequence[Line]
@@ -52,7 +53,7 @@ class Front:
     def title(self) -> Html | str:
         """Who leads, in a few words."""
         names = [named(line.result.entry.name, 40) for line in self.leaders]
-        if self.real is None:
+        if self.real is None and not self.others:
             return join([names[0], " is the only system so far"])
         if len(names) == 1:
             return join([names[0], " leads"])
@@ -62,12 +63,17 @@ class Front:
 
     @property
     def seal(self) -> Html | None:
-        """Whether the lead is real, in words and a sign; None with a single system."""
+        """Whether the lead is real, in words and a sign; None if that is unknown."""
         if self.real is None:
             return None
         sign, said, kind = ("\N{BLACK CIRCLE}", "lead is real", "sure") if self.real else (
             "\N{CIRCLE WITH LEFT HALF BLACK}", "too close to call", "close")  # fmt: skip
         return el("span", el("span", f"{sign} ", aria_hidden="true"), said, class_=f"hf-seal hf-{kind}")
+
+    def draw(self, said: Html | str) -> Html:
+        """Who leads, whether that is real, and a sentence more."""
+        kind = "" if self.real is None else " hf-sure" if self.real else " hf-close"
+        return el("section", el("h2", self.title), self.seal, el("p", said), class_=f"hf-podium{kind}")
 
     @property
     def said(self) -> Html | None:
@@ -87,21 +93,16 @@ def number_word(number: int) -> str:
     return _NUMBERS[number] if number < len(_NUMBERS) else f"{number:,}"
 
 
-def is_hollow(entry: BoardEntry, split: SplitKey) -> bool:
-    """Whether an entry's answers could have been looked up: uploaded, on samples whose outcomes are public."""
-    return entry.provenance == "uploaded" and split.kind == MAIN
-
-
-def front_of(lines: Sequence[Line], split: SplitKey, scale: Scale) -> Front | None:
+def front_of(lines: Sequence[Line], scale: Scale) -> Front | None:
     """Who is ahead among the systems that can carry a headline; None without a ranked system."""
-    shown = usual(lines) if split.kind == MAIN else lines
-    ranked = sorted((line for line in shown if group_of(line.result) == "system"), key=by_rank(scale))
+    ranked = sorted((line for line in usual(lines) if group_of(line.result) == "system"), key=by_rank(scale))
     if not ranked:
         return None
     first, *rest = ranked
     level = [line for line in rest if first.standing and line.standing and _tied(first.standing, line.standing)]
     others = [line for line in rest if line not in level]
-    return Front([first, *level], others, None if not rest else rest[0] in others)
+    tested = bool(rest) and first.standing is not None and rest[0].standing is not None
+    return Front([first, *level], others, rest[0] in others if tested else None)
 
 
 def _tied(one: Standing, two: Standing) -> bool:
@@ -131,7 +132,9 @@ def maker_mark(line: Line, colours: Mapping[str, int]) -> Html:
 # All systems on one scale.
 
 
-def field(lines: Sequence[Line], board: Board, split: SplitKey, scale: Scale, *, small: bool = False) -> Html | None:
+def field(
+    lines: Sequence[Line], board: Board, split: SplitKey, scale: Scale, *, small: bool = False, mine: str = ""
+) -> Html | None:
     """Every system as a dot with its interval on one scale, with what is no better than a constant answer in grey.
 
     Args:
@@ -140,18 +143,23 @@ def field(lines: Sequence[Line], board: Board, split: SplitKey, scale: Scale, *,
         split: of the scores.
         scale: with the scores of a person and of the ceiling, if known.
         small: whether it is drawn in a card, without names.
+        mine: the origin of the only entry that is named, while the others are pale; empty to name the first ones.
     """
-    shown = sorted((line for line in lines if group_of(line.result) in _ON_SCALE), key=by_rank(scale))
+    wanted = (line for line in lines if group_of(line.result) in _ON_SCALE or line.result.entry.origin == mine)
+    shown = sorted(wanted, key=by_rank(scale))
     shown.sort(key=lambda line: group_of(line.result) != "system")
     if not shown:
         return None
     drawn, colours = _opened(scale, shown), maker_colours(board)
-    lanes = [_lane(line, place, split, drawn, colours, small=small) for place, line in enumerate(shown)]
+    first = [line for line in shown if line.result.entry.origin == mine] or shown[: 0 if small else _NAMED_ON_SCALE]
+    lanes = [_lane(line, drawn, colours, is_named=line in first, pale=bool(mine)) for line in shown]
     best = ", ".join(
         f"{line.result.entry.name} {figure(line.result.headline.value, scale.title)} ({interval(line.result.headline)})"
-        for line in shown[:_NAMED_ON_SCALE]
+        for line in first or shown[:_NAMED_ON_SCALE]
     )
-    said = f"{len(shown)} systems on one scale of {scale.title}. The first: {visible(best, 300)}."
+    said = (
+        f"{len(shown)} systems on one scale of {scale.title}. {'Here' if mine else 'The first'}: {visible(best, 300)}."
+    )
     return el(
         "div", *_zone(drawn, small=small), *_references(drawn, small=small), *lanes, _axis(drawn),
         class_=f"hf-field{' hf-smaller' if small else ''}", style=f"--lanes:{len(lanes)}", role="img", aria_label=said,
@@ -173,14 +181,15 @@ def _opened(scale: Scale, shown: Sequence[Line]) -> Scale:
     return replace(scale, high=max(min(high, scale.high), scale.low + step))
 
 
-def _lane(line: Line, place: int, split: SplitKey, drawn: Scale, colours: Mapping[str, int], *, small: bool) -> Html:
+def _lane(line: Line, drawn: Scale, colours: Mapping[str, int], *, is_named: bool, pale: bool) -> Html:
     metric, entry = line.result.headline, line.result.entry
     low, at, high = sorted(_within(drawn.share(value)) for value in (metric.low, metric.value, metric.high))
-    kind = f"hf-lane {_colour(line, colours)}{' hf-hollow' if is_hollow(entry, split) else ''}"
+    kind = f"hf-lane {_colour(line, colours)}{' hf-hollow' if is_hollow(line) else ''}"
+    kind += " hf-pale" if pale and not is_named else ""
     name = None
-    if place < _NAMED_ON_SCALE and not small:
+    if is_named:
         regime = el("small", f" {about}") if (about := regime_beside(entry)) else None
-        side = f"right:{100 * (1 - low):.2f}%" if low > 0.4 else f"left:{100 * high:.2f}%"
+        side = f"right:{100 * (1 - low):.2f}%" if low > 1 - high else f"left:{100 * high:.2f}%"
         name = el("span", named(entry.name, 28), regime, style=side)
     style = f"--low:{100 * low:.2f}%;--width:{100 * (high - low):.2f}%;--at:{100 * at:.2f}%"
     return el("div", el("i"), name, class_=kind, style=style, title=f"{visible(entry.name, 60)}: {_said(line)}")
@@ -188,7 +197,7 @@ def _lane(line: Line, place: int, split: SplitKey, drawn: Scale, colours: Mappin
 
 def regime_beside(entry: BoardEntry) -> str:
     """The regime, unless the name says it already."""
-    return "" if entry.regime == "none" or entry.regime in entry.name else visible(entry.regime, 20)
+    return "" if entry.regime in ("none", "not stated") or entry.regime in entry.name else visible(entry.regime, 20)
 
 
 def _said(line: Line) -> str:
@@ -264,6 +273,21 @@ class RankingPicture:
         ordered = [line for kind in GROUPS for line in ordered if group_of(line.result) == kind]
         return cls(ordered, split, scale, links, maker_colours(board), _alike(ordered, board, split))
 
+    @classmethod
+    def of_comparison(cls, compared: ScoreComparison) -> RankingPicture:
+        """The ranking of systems on anybody's table."""
+        rows = compared.table.rows(named=True)
+        lines = [_compared(number, row) for number, row in enumerate(rows)]
+        numbers = {row["system"]: str(number) for number, row in enumerate(rows)}
+        alike: dict[str, list[str]] = {number: [] for number in numbers.values()}
+        for one, two in compared.pairs.filter(pl.col("adjusted") >= APART)["one", "two"].rows():
+            alike[numbers[one]].append(numbers[two])
+            alike[numbers[two]].append(numbers[one])
+        ends = [end for line in lines for end in (line.result.headline.low, line.result.headline.high)]
+        span = max(ends) - min(ends) or 1.0
+        scale = Scale("Mean", low=min(ends) - span, high=max(ends) + span)
+        return cls(lines, SplitKey("", "", ""), scale, Links({}, ""), {}, alike)
+
     def draw(self, kept: Sequence[bool] | None = None) -> Html:
         """The rows, the first fifty at once.
 
@@ -301,7 +325,7 @@ class RankingPicture:
         marks = [f"hf-s{numbers[other]}" for other in (entry.origin, *alike) if other in numbers]
         kinds = ["hf-row", *_bracket(place, lines), *(marks if entry.origin in numbers else ())]
         kinds += [f"hf-r{numbers[entry.origin]}"] if entry.origin in numbers else []
-        kinds += ["hf-hollow"] if is_hollow(entry, self.split) else []
+        kinds += ["hf-hollow"] if is_hollow(line) else []
         kinds.append(_colour(line, self.colours))
         address = self.links.to("system", self.split, system=entry.origin)
         about = [regime] if (regime := regime_beside(entry)) else []
@@ -332,11 +356,24 @@ class RankingPicture:
     def _caption(self, lines: Sequence[Line]) -> Html:
         said = ["A bracket joins systems that do not differ significantly from the best of them (5%, all pairs)."]
         said += ["Point at a row: those that differ significantly from it stay."] if len(self.alike) > 1 else []
-        if any(is_hollow(line.result.entry, self.split) for line in lines):
+        if any(map(is_hollow, lines)):
             said.append("Hollow: uploaded; the answers to these samples can be looked up.")
         said += [f"Dashed: {self.scale.constant}."] if self.scale.constant else []
         said += ["Cost for 1,000 samples."] if any(cost is not None for cost in prices(lines)) else []
         return el("p", " ".join(said), class_="hf-caption")
+
+
+def _compared(number: int, row: Mapping[str, Any]) -> Line:
+    """A system of anybody's table as a line of a board."""
+    low, high = (row["mean"] if math.isnan(row[end]) else row[end] for end in ("low", "high"))
+    standing = Standing(
+        str(number), row["rank"], row["rank_low"], row["rank_high"], row["first"], row["tie_group"], row["items"],
+        row["items"], False,
+    )  # fmt: skip
+    entry = BoardEntry(row["system"], "", "run", "", "none", str(number), 0, row["system"])
+    shown = (MetricValue("Mean", row["mean"], low, high),)
+    cell = ScoreCell(entry, "", ALL_PERIODS, False, "", "", row["items"], row["items"], row["items"], 0, 0, shown, "")
+    return Line(cell, row["rank"], standing, None)
 
 
 def _alike(lines: Sequence[Line], board: Board, split: SplitKey) -> Mapping[str, Collection[str]]:

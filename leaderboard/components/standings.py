@@ -425,12 +425,24 @@ def plain_row(line: Line, split: SplitKey) -> dict[str, Value]:
     }
 
 
+ONLY_UPLOADS = "Only uploads; answers can be looked up."
+"""The headline of a main split on which no run is ranked."""
+
+
+def is_hollow(line: Line) -> bool:
+    """Whether its answers can have been looked up: uploaded, on samples whose outcomes are public."""
+    return line.facts.hollow if line.facts else line.result.entry.provenance == "uploaded"
+
+
 def usual(lines: Sequence[Line]) -> list[Line]:
-    """The entries that can lead: without hollow ones if there are other systems, otherwise all."""
-    ours = [
-        line for line in lines if not (line.facts.hollow if line.facts else line.result.entry.provenance == "uploaded")
-    ]
-    return ours if any(group_of(line.result) == "system" for line in ours) else list(lines)
+    """The entries that can lead: those that are not hollow."""
+    return [line for line in lines if not is_hollow(line)]
+
+
+def only_uploads(lines: Sequence[Line]) -> bool:
+    """Whether all systems are hollow."""
+    systems = [line for line in lines if group_of(line.result) == "system"]
+    return bool(systems) and not usual(systems)
 
 
 def ranked_data(lines: Sequence[Line], scale: Scale) -> DataTable:
@@ -511,7 +523,7 @@ def _rank_limits(standing: Standing | None) -> str:
 
 
 def heat_map(results: Mapping[BoardEntry, Sequence[ScoreCell]], periods: Sequence[str], scale: Scale) -> Html:
-    """A row for each entry and a column for each period; better values are darker.
+    """A row for each entry and a column for each period; better values have stronger colours.
 
     Args:
         results: by entry.

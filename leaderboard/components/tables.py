@@ -8,6 +8,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from hellofresh.core.parquet import Estimate
 from hellofresh.core.texts import disarmed
 from leaderboard.components.markup import DASH, Html, el, join, visible
 from leaderboard.components.scale import figure
@@ -51,6 +52,13 @@ def estimate(metric: MetricValue, decimals: int = 3) -> str:
 def span(low: str, high: str) -> str:
     """An interval; a dash would look like a second minus before a negative limit."""
     return f"{low} to {high}" if "-" in low + high else f"{low}{DASH}{high}"
+
+
+def estimated(found: Estimate | None, form: str = ".3f", limits: str = "") -> Cell:
+    """A number with its interval below it, by a format of each; a dash if it is unknown."""
+    if found is None or found.low is None or found.high is None:
+        return DASH if found is None else format(found.value, form)
+    return format(found.value, form), span(format(found.low, limits or form), format(found.high, limits or form))
 
 
 def cell(kind: str, label: Text, content: Cell, group: str = "") -> Html:

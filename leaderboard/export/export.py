@@ -11,8 +11,9 @@ from hashlib import sha256
 from pathlib import Path
 
 from hellofresh.core.errors import DataError, UsageError
-from hellofresh.core.files import sha256_file
+from hellofresh.core.files import read_model, sha256_file
 from hellofresh.core.folders import ListedFile, put_in_place, written_beside
+from hellofresh.core.intake import Intake
 from hellofresh.results.board.manifest import read_board_manifest
 from leaderboard.components.scale import Scale, scale_of
 from leaderboard.components.standings import columns_class, columns_of
@@ -32,7 +33,7 @@ from leaderboard.export.copy import (
     style,
 )
 from leaderboard.export.folder import CopyListing, earlier_copy
-from leaderboard.export.records import record_files
+from leaderboard.export.records import LEDGER, record_files
 from leaderboard.export.share import share_picture
 
 _FIXED = ("/commitments.jsonl", "/labels.jsonl")
@@ -61,6 +62,7 @@ class ExportReport:
         pages, files: their numbers; pages are files too.
         size: of all files in bytes.
         skipped: whether the same copy already existed.
+        ledger: of the results that other boards can take over.
     """
 
     folder: Path
@@ -68,6 +70,7 @@ class ExportReport:
     files: int
     size: int
     skipped: bool
+    ledger: Intake
 
 
 def export_board(
@@ -169,7 +172,8 @@ class Export:
                 earlier_copy(self.folder)  # again, since files may have been added meanwhile
                 put_in_place(new, self.folder)
         pages = sum(path.endswith(".html") for path in files)
-        return ExportReport(self.folder, pages, len(files), sum(one.size for one in listed.files), skipped=same)
+        size, ledger = sum(one.size for one in listed.files), read_model(self.folder / LEDGER, Intake)
+        return ExportReport(self.folder, pages, len(files), size, skipped=same, ledger=ledger)
 
 
 def is_exported(board: Path, folder: Path) -> bool:

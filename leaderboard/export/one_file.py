@@ -12,14 +12,14 @@ from math import ceil, floor, isnan, log10
 from hellofresh import __version__
 from hellofresh.results.comparison import ScoreComparison
 from leaderboard.components.markup import Html, el, heading, named, page_header, visible
-from leaderboard.components.tables import Cell, Row, as_csv, as_json, as_latex, scrolled, table
+from leaderboard.components.ranking import RankingPicture, front_of
+from leaderboard.components.tables import Cell, Row, as_csv, as_json, as_latex, facts, scrolled, table
 from leaderboard.export.copy import document, style
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 _STYLE = """
 main { padding: 1.25rem 1rem 3rem; max-width: 72rem; margin: 0 auto; }
-.cmp img { width: 100%; max-width: 56rem; background: #fff; }
-@media print { main { padding: 0; font-size: 9pt; } .cmp img { max-width: 32rem; } }
+@media print { main { padding: 0; font-size: 8pt; } .hf .hf-row { min-height: 1.5rem; } }
 """
 _LEFT, _WIDTH, _ROW, _MOST_IN_MATRIX = 180, 640, 22, 40
 
@@ -64,37 +64,43 @@ def _round_ends(low: float, high: float) -> tuple[float, float]:
 
 
 def compare_page(compared: ScoreComparison, card: Sequence[Row] = ()) -> str:
-    """The page of a comparison: sentence, forest plot, ranks, matrix of pairs, downloads."""
-    systems = compared.shown()[0]
-    picture = el("img", src=_data("image/svg+xml", forest_svg(compared)), alt=visible(compared.sentence, 500))
-    return one_page(
-        "Is first place real?",
-        compared.sentence,
+    """The page of a comparison, which opens alone."""
+    tables = {"systems": compared.table.to_dicts(), "pairs": compared.pairs.to_dicts()}
+    lede = compared.sentence if "tie_group" not in compared.table.columns else ""
+    return one_page("Is first place real?", lede, *compare_sections(compared, card), said=compared.said, **tables)
+
+
+def compare_sections(compared: ScoreComparison, card: Sequence[Row] = ()) -> list[Html | None]:
+    """The verdict, ranks with brackets, what the lead depends on, the card if given, figures of systems, all pairs."""
+    systems, ranking = compared.shown()[0], []
+    if "tie_group" in compared.table.columns:  # not beside a baseline
+        picture = RankingPicture.of_comparison(compared)
+        front = front_of(picture.lines, picture.scale)
+        ranking = [front.draw(visible(compared.sentence, 2000)) if front else None, picture.draw()]
+    return [
+        *ranking,
+        heading("What the lead depends on"),
         el("ul", *(el("li", named(note, 1000)) for note in compared.notes)),
-        el("div", picture, class_="cmp"),
+        *_card_section(card),
         heading("Systems", "Means with 95% intervals; ranks with the best and the worst that the data allow."),
         _listed("Systems", systems[0], (row.values() for row in systems)),
         heading(
             "Pairs", "Row minus column, with the p-value adjusted for all pairs (step-down max-t); bold: below .05."
         ),
         _pairs(compared),
-        *_card_section(card),
-        said=compared.said,
-        systems=compared.table.to_dicts(),
-        pairs=compared.pairs.to_dicts(),
-    )
+    ]
 
 
 def _card_section(card: Sequence[Row]) -> list[Html]:
     """The card as a table, or nothing."""
     if not card:
         return []
-    rows = ([visible(str(one), 500) for one in row.values()] for row in card)
     said = "Leaderboard Reporting Standard, draft 0.2: what the order rests on."
-    return [heading("Card", said), _listed("Card", card[0], rows)]
+    rows = ((f"{row['field']} {visible(str(row['what']), 200)}", visible(str(row["value"]), 500)) for row in card)
+    return [heading("Card", said), facts(rows)]
 
 
-def one_page(title: str, lede: str, *parts: Html, said: str, **tables: Sequence[Row]) -> str:
+def one_page(title: str, lede: str, *parts: Html | None, said: str, **tables: Sequence[Row]) -> str:
     """A self-contained HTML file.
 
     Args:

@@ -6,41 +6,57 @@ a split whose labels are not revealed. Source: https://huggingface.co/docs/hub/e
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from hellofresh.core.editions import benchmark_task
+from hellofresh.core.files import canonical_json
+from hellofresh.core.intake import Intake
 from hellofresh.results.board.schema import SystemFacts
-from hellofresh.tasks.samples import MAIN
+from hellofresh.tasks.samples import MAIN, to_json
 from leaderboard.components.markup import visible
 from leaderboard.components.scale import figure, plain_scale
 from leaderboard.data.board import Board, ScoreCell, SplitKey
 from leaderboard.export.copy import Site, file_names
 from leaderboard.export.every_eval_ever import evaluation_records
 
+LEDGER = "ledger.json"
+"""What became of the results of the board."""
+
 
 def record_files(site: Site, *, instances: bool = False) -> Iterator[tuple[str, str]]:
-    """The path and the text of each file, below the copy's folder.
+    """The path and the text of each file, below the copy's folder; the last one is the ledger of the results.
 
     Args:
         site: of the results.
         instances: whether each record of Every Eval Ever also has the system's answers to the samples.
     """
+    came_in, went_on, left_out = 0, 0, Counter[str]()
     for split in dict.fromkeys(split for _, split, _ in site.paths):
-        if not _is_passed_on(site.board, split):
+        results = site.board.headlines(split)
+        came_in += len(results)
+        if why := _kept_back(site.board, split):
+            left_out[why] += len(results)
             continue
         standings, facts = site.board.standings(split), site.board.systems(split)
-        ranked = [result for result in site.board.headlines(split) if result.entry.origin in standings]
+        ranked = [result for result in results if result.entry.origin in standings]
+        left_out["not-ranked"] += len(results) - len(ranked)
         names = file_names(result.entry for result in ranked)
         for result in ranked if site.board.addresses.dataset else ():
             origin = result.entry.origin
             place = f".eval_results/{benchmark_task(split.task, split.edition, split.kind)}-{names[origin]}.yaml"
             yield place, eval_results(site.board, split, result, facts.get(origin))
-        yield from evaluation_records(site.board, split, ranked, instances=instances)
+        for path, text in evaluation_records(site.board, split, ranked, instances=instances):
+            went_on += path.endswith(".json")
+            yield path, text
+    yield LEDGER, canonical_json(to_json(Intake("results", came_in, went_on, left_out))) + "\n"
 
 
-def _is_passed_on(board: Board, split: SplitKey) -> bool:
-    """Whether results of a split may be exported."""
-    return not board.is_bundled(split) and not (board.is_open(split) and split.kind == MAIN)
+def _kept_back(board: Board, split: SplitKey) -> str:
+    """Why results of a split are not exported, if they are not."""
+    if board.is_bundled(split):
+        return "bundled"
+    return "not-revealed" if board.is_open(split) and split.kind == MAIN else ""
 
 
 def eval_results(board: Board, split: SplitKey, result: ScoreCell, facts: SystemFacts | None) -> str:

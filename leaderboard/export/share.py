@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from leaderboard.components.labels import quarter_title, task_title
 from leaderboard.components.scale import scale_of
-from leaderboard.components.standings import all_lines, by_rank, ranked_data, usual
+from leaderboard.components.standings import ONLY_UPLOADS, all_lines, by_rank, only_uploads, ranked_data, usual
 from leaderboard.data.board import Board, SplitKey
 
 _WIDTH, _HEIGHT = 1200, 630
@@ -27,12 +27,14 @@ def share_picture(board: Board, split: SplitKey) -> bytes:
     from hellofresh.results.figures.image import VEGA_LITE
 
     scale = scale_of(board, split)
-    lines = sorted(usual(all_lines(board, split)), key=by_rank(scale))[:_MOST]
+    there = all_lines(board, split)
+    lines = sorted(usual(there) or there, key=by_rank(scale))[:_MOST]
     chart = ranked_data(lines, scale).charts[0]
     names = list(chart.values)
     rows = [dict(zip(names, row, strict=True)) for row in zip(*chart.values.values(), strict=True)]
     said = (
         f"HelloFresh: {scale.title} with 95% intervals{', for demonstration only' if board.is_bundled(split) else ''}"
+        f"{f'. {ONLY_UPLOADS}' if only_uploads(there) else ''}"
     )
     spec = {
         **chart.spec,

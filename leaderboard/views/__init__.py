@@ -20,6 +20,7 @@ from leaderboard.data.board import Board, SplitKey
 from leaderboard.views import (
     about,
     analyses,
+    check,
     compare,
     data,
     forecasts,
@@ -48,6 +49,7 @@ PAGES: tuple[Page, ...] = (
     forecasts.PAGE,
     analyses.PAGE,
     guess.PAGE,
+    check.PAGE,
     data.PAGE,
     submit.PAGE,
     about.PAGE,

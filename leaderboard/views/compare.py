@@ -11,7 +11,7 @@ from enum import StrEnum
 import polars as pl
 
 from hellofresh.results.standings import Pair, Standing
-from leaderboard.components.charts import difference_bar, difference_scale, period_tick
+from leaderboard.components.charts import difference_bar, difference_scale
 from leaderboard.components.labels import Links, entry_label
 from leaderboard.components.markup import (
     DASH,
@@ -27,7 +27,16 @@ from leaderboard.components.markup import (
 from leaderboard.components.parts import DataTable
 from leaderboard.components.ranking import APART
 from leaderboard.components.scale import Scale, figure, plain_scale, scale_of
-from leaderboard.components.standings import Line, all_lines, by_rank, group_of, ranked_data, usual
+from leaderboard.components.standings import (
+    ONLY_UPLOADS,
+    Line,
+    all_lines,
+    by_rank,
+    group_of,
+    only_uploads,
+    ranked_data,
+    usual,
+)
 from leaderboard.components.tables import Cell, Column, Marked, interval, scrolled, table
 from leaderboard.data.board import ALL_PERIODS, Board, BoardEntry, SplitKey
 from leaderboard.views.visit import Page, Visit, where
@@ -39,6 +48,7 @@ _PICKS = ("one", "two", "three", "four", "five")
 """Parameters of the address for systems compared in the app."""
 _MOST_WITH_PERIODS = 100
 """With more systems, comparisons of all pairs in every period would be too large beside a page."""
+_WHOLE = "Whole quarter"
 _Both = tuple[BoardEntry, BoardEntry]
 
 
@@ -81,6 +91,8 @@ def short_verdict(
         Nothing if there are only controls and smoke tests.
     """
     systems, baselines = (_of(usual(lines), kind, scale) for kind in ("system", "baseline"))
+    if only_uploads(lines):
+        return [ONLY_UPLOADS]
     if not systems and not baselines:
         return []
     best, *rivals = systems or baselines
@@ -91,7 +103,11 @@ def short_verdict(
     said = " is the only one scored. " if second is None else _LEADS[leads[second.result.entry]]
     better = [line.result.entry for line in baselines if systems and leads[line.result.entry] in _BELOW]
     said = " ranks first. " if better and not rivals else said
-    sentences = ["" if systems else "No system is ranked here; of the baselines, ", name, said]
+    sentences: list[Html | str] = [
+        "" if systems else "No system is ranked here; of the baselines, ",
+        name,
+        said,
+    ]
     if better:
         worse = next((one for one in better if leads[one] is Lead.WORSE), better[0])
         surely = " is significantly better. " if leads[worse] is Lead.WORSE else " is ahead of it. "
@@ -133,6 +149,8 @@ def _sureness(
 ) -> Iterator[Html | str | None]:
     """The leader's score, its lead over the next and over the best baseline, and links for details."""
     systems, baselines = (_of(usual(lines), kind, scale) for kind in ("system", "baseline"))
+    if only_uploads(lines) or not (systems or baselines):
+        return
     best, *rivals = systems or baselines
     others = [*rivals, *(baselines if systems else ())]
     entry, score = best.result.entry, best.result.headline
@@ -277,7 +295,7 @@ def _two_compared(visit: Visit, split: SplitKey, one: str, two: str) -> list[Htm
         el("p", ways[0], " and ", ways[1], ":", class_="hf-both"),
         _better(whole, both, scale),
         heading(f"Difference in {scale.title}", explained),
-        _differences(pairs, scale),
+        _differences({_WHOLE if pair is whole else visible(pair.period, 12): pair for pair in pairs}, scale, "Period"),
         heading("Agreement"),
         _agreement(whole, both),
     ]
@@ -338,21 +356,21 @@ def _attach_pairs(visit: Visit, split: SplitKey, first: tuple[str, str]) -> str:
     entries = visit.board.entries(split)
     scores = {result.entry.origin: result.headline for result in visit.board.headlines(split)}
     numbers, scale = {origin: number for number, origin in enumerate(entries)}, plain_scale(split.task, split.kind)
-    few = len(entries) <= _MOST_WITH_PERIODS
+    few, decimals = len(entries) <= _MOST_WITH_PERIODS, len(figure(0.0, scale.title)) - 2
     wanted = pl.col("one").is_in(list(entries)) & pl.col("two").is_in(list(entries))
     periods = {} if few else {"period": ALL_PERIODS}
     found: dict[int, dict[int, dict[str, list[float | None]]]] = {}
     for pair in visit.board.rows(Pair, split, wanted, **periods):
         turned = pair if numbers[pair.one] < numbers[pair.two] else pair.turned()
         mine = found.setdefault(numbers[turned.one], {}).setdefault(numbers[turned.two], {})
-        mine[pair.period] = _plain(turned)
+        mine[pair.period] = _plain(turned, decimals)
     for number, theirs in found.items():
         visit.attach_data(f"compare/{number}", dict(sorted(theirs.items())))
     listed = {
         "apart": APART,
         "files": [number in found for number in range(len(entries))],
         "first": [numbers[origin] for origin in first],
-        "decimals": len(figure(0.0, scale.title)) - 2,
+        "decimals": decimals,
         "metric": scale.title,
         "rising": scale.rising,
         "samples": visit.links.to("samples", split),
@@ -371,11 +389,18 @@ def _attach_pairs(visit: Visit, split: SplitKey, first: tuple[str, str]) -> str:
     return visit.attach_data("compare/list", listed)
 
 
-def _plain(pair: Pair) -> list[float | None]:
-    """Samples, difference, limits and p-value; shares of both right, one right, two right, and equal answers."""
-    numbers = (pair.difference, pair.low, pair.high, pair.adjusted)
-    finite = [None if value is None or not math.isfinite(value) else round(value, 5) for value in numbers]
-    return [pair.n, *finite, pair.both_right, pair.one_right, pair.two_right, pair.same]
+def _plain(pair: Pair, decimals: int) -> list[float | None]:
+    """Samples, difference, limits and p-value; shares of both right, one right, two right, and equal answers.
+
+    Values are rounded here, so that the script writes the same digits as `figure`.
+    """
+    numbers = (pair.difference, pair.low, pair.high)
+    finite = [round(value, decimals) if math.isfinite(value) else None for value in numbers]
+    adjusted = pair.adjusted
+    if adjusted is not None:
+        short = round(adjusted, 3)
+        adjusted = short if adjusted >= 0.001 and (short < APART) == (adjusted < APART) else round(adjusted, 5)
+    return [pair.n, *finite, adjusted, pair.both_right, pair.one_right, pair.two_right, pair.same]
 
 
 def _better(pair: Pair, both: _Both, scale: Scale) -> Html:
@@ -393,18 +418,41 @@ def _better(pair: Pair, both: _Both, scale: Scale) -> Html:
     return el("p", "The two ", el("strong", "do not differ significantly"), differ, class_="hf-verdict")
 
 
-def _differences(pairs: Sequence[Pair], scale: Scale) -> Html:
-    widest = max(max(abs(pair.low), abs(pair.high), abs(pair.difference)) for pair in pairs)
+def behind_first(lines: Sequence[Line], board: Board, split: SplitKey, scale: Scale, links: Links) -> Html | None:
+    """How far the first system is ahead of each other one on the same samples; None if nothing was compared."""
+    systems = [line.result.entry for line in _of(lines, "system", scale)]
+    against = board.against(split, systems[0].origin) if systems else {}
+    found: dict[Html | str, Pair] = {
+        inner_link(links.to("system", split, system=entry.origin), named(entry.name)): pair
+        for entry in systems
+        if (pair := against.get(entry.origin)) is not None and not math.isnan(pair.difference)
+    }
+    if not found:
+        return None
+    said = f"{systems[0].name} minus each system on the same samples, with intervals that hold for all pairs together."
+    return join([heading(f"Ahead in {scale.title}", said), _differences(found, scale, "System")])
+
+
+def _differences(pairs: Mapping[Html | str, Pair], scale: Scale, what: str) -> Html:
+    """A row for each comparison, by what it is about."""
+    ends = (abs(end) for one in pairs.values() if not _is_same(one) for end in (one.low, one.high, one.difference))
+    widest = max(ends, default=0)
     reach = max(0.1, math.ceil(10 * widest) / 10)
-    columns: list[Column] = [("name", "Period"), ("number", "Difference"), ("drawn", difference_scale(reach))]
+    columns: list[Column] = [("name", what), ("number", "Difference"), ("drawn", difference_scale(reach))]
     rows = []
-    for pair in pairs:
-        whole = pair.period == ALL_PERIODS
-        period = "Whole quarter" if whole else f"{period_tick(pair.period)} {pair.period[:4]}"
-        difference = _signed(pair.difference, scale), f"{_signed(pair.low, scale)} to {_signed(pair.high, scale)}"
-        drawn = difference_bar(pair.difference, pair.low, pair.high, reach)
-        rows.append(Marked("hf-total" if whole else None, [period, difference, drawn, f"{pair.n:,}"]))
-    return table("Difference by period", [*columns, ("number", "Samples")], rows, "hf-balance")
+    for about, pair in pairs.items():
+        limits = f"{_signed(pair.low, scale)} to {_signed(pair.high, scale)}"
+        low, high = (pair.low, pair.high) if not _is_same(pair) else (0.0, 0.0)
+        difference = _signed(pair.difference, scale), limits if not _is_same(pair) else "identical answers"
+        drawn = difference_bar(pair.difference, low, high, reach)
+        kind = "hf-total" if about == _WHOLE else None
+        rows.append(Marked(kind, [about, difference, drawn, f"{pair.n:,}"]))
+    return table(f"Difference by {what.lower()}", [*columns, ("number", "Samples")], rows, "hf-balance")
+
+
+def _is_same(pair: Pair) -> bool:
+    """Whether both gave the same answers: nothing on these samples could measure how far others would differ."""
+    return pair.n > 0 and pair.same == pair.n
 
 
 def _agreement(pair: Pair, both: _Both) -> Html:

@@ -9,28 +9,27 @@ from datetime import datetime
 import numpy as np
 import polars as pl
 
+from hellofresh.core.parquet import Estimate
 from hellofresh.results.board.schema import CalibrationRow, Prospect, SampleRow
 from hellofresh.results.split.tables import AnswerRow
 from hellofresh.stats.metrics import Forecasts
 from hellofresh.tasks import TASKS
-from hellofresh.tasks.samples import PROSPECTIVE
-from leaderboard.components.labels import day, task_title
-from leaderboard.components.markup import DASH, Html, el, heading, inner_link, join, named, visible
-from leaderboard.components.parts import DataColumn, DataTable
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE
+from leaderboard.components.labels import by_state, day, question_of
+from leaderboard.components.markup import DASH, Html, el, heading, inner_link, join, named, notice, visible
+from leaderboard.components.parts import DataColumn, DataTable, drawn_table
 from leaderboard.components.quarters import every_quarter, fixed_rows, outcomes, too_few
-from leaderboard.components.scale import class_name, scale_of
+from leaderboard.components.scale import Scale, class_name, scale_of
 from leaderboard.components.standings import (
     Line,
-    View,
     all_lines,
     by_rank,
     group_of,
-    headline_cells,
-    headline_columns,
     ranked_data,
 )
-from leaderboard.components.tables import Cell, Column, score, scrolled, table
+from leaderboard.components.tables import Cell, Column, scrolled, table
 from leaderboard.data.board import Board, SplitKey
+from leaderboard.views.leaderboard import show_front
 from leaderboard.views.pictures import calibration
 from leaderboard.views.visit import Choices, Page, Visit
 
@@ -48,87 +47,94 @@ _PARTS = (
     "Reliability: how far stated probabilities are from what came true (0 is best). Resolution: how well they separate "
     "samples (more is better). Uncertainty: how open the outcomes were. Small figures are 95% intervals by groups."
 )
+_PART_NAMES = ("Reliability", "Resolution", "Uncertainty")
 _MOST_SAMPLES = 10
+_BASE_RATE = 50.0
+"""The relative Brier index of the shares of the classes."""
 
 
 def _compose(visit: Visit) -> None:
-    visit.header("Forecasts", _LEDE)
-    board, split = visit.board, visit.split()
-    visit.show(_next(board))
+    board, split = visit.board, visit.chosen
+    coming, past = (_prospects(board, split.task, resolved=resolved) for resolved in (False, True))
+    if split.kind == MAIN:
+        visit.header(question_of(split.task), _LEDE)
+        visit.show(coming)
+        visit.choose()
+        return
+    lines = show_front(visit, _LEDE, coming)
+    visit.show(_below_base_rate(lines))
     _show_results(visit, split)
     visit.show(
         _hardest(visit, split),
+        past,
         None if too_few(fixed_rows(board, split.task, PROSPECTIVE)) else every_quarter(board, split.task, PROSPECTIVE),
     )
 
 
-def _next(board: Board) -> Html | None:
-    """Open forecasts and those that wait for outcomes; None if no task has a prospective split."""
+def _below_base_rate(lines: Sequence[Line]) -> Html | None:
+    """That nobody beats the shares of the classes, if so."""
+    values = [line.result.headline.value for line in lines if group_of(line.result) == "system"]
+    if not values or max(values) > _BASE_RATE:
+        return None
+    said = "Giving each class its share among the outcomes scores 50; no system scores more."
+    return notice("No forecast beats the base rate.", said)
+
+
+def _prospects(board: Board, task: str, *, resolved: bool) -> Html | None:
+    """The task's forecasts that are open or wait for outcomes, or those that are resolved; None without any."""
     rows: list[list[Cell]] = []
-    for main in board.splits:
+    for main in (one for one in board.splits if one.task == task):
         split = main._replace(kind=PROSPECTIVE)
         found, days = board.first(Prospect, split), board.days(split)
-        if found is None or days is None:
+        if found is None or days is None or bool(found.resolved) is not resolved:
             continue
-        state = f"forecasts until {day(days.deadline)}"
-        state += f", outcomes by {day(days.reveals)}" if days.reveals > days.deadline else ""
+        outcome = f"outcomes by {day(days.reveals)}"
+        state: Html | str = by_state(
+            days.deadline,
+            [f"forecasts are due before {day(days.deadline)}, {outcome}"],
+            [f"forecasts were due before {day(days.deadline)}, {outcome}"],
+        )
         if found.resolved:
             came = outcomes(found, split.task) if found.outcomes else ""
             state = f"resolved on {day(datetime.fromisoformat(found.resolved))}: {found.decided:,} decided, {came}"
         main_days = board.days(main)
         then = f"labels on {day(main_days.reveals)}" if main_days and board.is_open(main) else DASH
-        rows.append([task_title(split.task), split.edition, f"{found.drawn:,}", state, then])
-    columns: list[Column] = [("name", "Task"), ("text", "Quarter"), ("number", "Samples")]
-    columns += [("text", "State"), ("text", "Main samples")]
+        rows.append([split.edition, f"{found.drawn:,}", state, then])
+    columns: list[Column] = [("name", "Quarter"), ("number", "Samples"), ("text", "State"), ("text", "Main samples")]
     said = "Samples that were undecided when they were published, the newest quarter first."
     shown = scrolled(table("Prospective samples", columns, rows, "hf-small"))
-    return join([heading("What comes next", said), shown]) if rows else None
+    return join([heading("Resolved" if resolved else "What comes next", said), shown]) if rows else None
 
 
 def _show_results(visit: Visit, split: SplitKey) -> None:
     """Show the ranking with the parts of the Brier score, and the reliability of each system."""
     board, scale = visit.board, scale_of(visit.board, split)
-    lines = sorted(all_lines(board, split), key=by_rank(scale))
+    lines = all_lines(board, split)
     parts = {row.origin: row for row in board.rows(CalibrationRow, split, pl.col("headline")) if row.brier is not None}
-    visit.show(heading(f"Best forecasters: {task_title(split.task)}, {split.edition}", _INDEX))
-    view = View(split, scale, visit.links)
-    visit.handle(lambda: _ranked(lines, view, parts), lambda: _forecasts_data(lines, view, parts))
+    visit.show(heading("All forecasters"))
+    values = _forecasts_data(sorted(lines, key=by_rank(scale)), scale, parts)
+    visit.handle(lambda: drawn_table(values), lambda: values)
     systems = [line.result.entry for line in lines if group_of(line.result) == "system"]
-    visit.show(el("p", el("small", _PARTS)), calibration(board, split, systems))
+    formulas = el("details", el("summary", "What the scores mean"), el("p", _INDEX), el("p", _PARTS))
+    visit.show(formulas, calibration(board, split, systems))
 
 
-def _forecasts_data(lines: Sequence[Line], view: View, parts: Mapping[str, CalibrationRow]) -> DataTable:
+def _forecasts_data(lines: Sequence[Line], scale: Scale, parts: Mapping[str, CalibrationRow]) -> DataTable:
     """The ranking as values: the usual table with the parts of the Brier score."""
-    usual = ranked_data(lines, view.scale)
-    found = [parts.get(origin) for origin in usual.keys]
+    usual = ranked_data(lines, scale)
+    found = zip(*(_parts_of(parts.get(origin)) for origin in usual.keys), strict=True)
     added = [
-        DataColumn(name.capitalize(), [getattr(one, name, None) for one in found], "%.3f")
-        for name in ("reliability", "resolution", "uncertainty")
+        DataColumn(name, [None if part is None else part.value for part in of_all], "%.3f")
+        for name, of_all in zip(_PART_NAMES, found, strict=True)
     ]
-    return replace(
-        usual, title="Systems by relative Brier index", columns=[*usual.columns[:4], *added, *usual.columns[4:]]
-    )
+    further = [replace(one, shown=one.shown or one.title in dict(scale.others).values()) for one in usual.columns[4:]]
+    columns = [*usual.columns[:4], *added, *further]
+    return replace(usual, title="Systems by relative Brier index", charts=(), columns=columns)
 
 
-def _ranked(lines: Sequence[Line], view: View, parts: Mapping[str, CalibrationRow]) -> Html:
-    scale = view.scale
-    columns: list[Column] = [("rank", "#"), ("name", "System"), *headline_columns(scale), ("number", "Brier index")]
-    columns += [("number", name) for name in ("Log score", "Reliability", "Resolution", "Uncertainty")]
-    rows: list[list[Cell]] = []
-    for line in lines:
-        entry, found = line.result.entry, parts.get(line.result.entry.origin)
-        address = view.links.to("system", view.split, system=entry.origin)
-        own = [_part(found, name) for name in ("reliability", "resolution", "uncertainty")]
-        name = inner_link(address, named(entry.name)), named(entry.team, 60)
-        place = str(line.rank) if line.rank and group_of(line.result) == "system" else DASH
-        others = [score(line.result.metric(metric)) for metric in ("brier_index", "log_score")]
-        rows.append([place, name, *headline_cells(line.result, scale), *others, *own])
-    return scrolled(table("Systems by relative Brier index", columns, rows, "hf-standings"))
-
-
-def _part(found: CalibrationRow | None, name: str) -> Cell:
-    value, low, high = (None if found is None else getattr(found, f"{name}{end}") for end in ("", "_low", "_high"))
-    return DASH if value is None else (f"{value:.3f}", f"{low:.3f}{DASH}{high:.3f}")
+def _parts_of(found: CalibrationRow | None) -> tuple[Estimate | None, ...]:
+    """The parts of the Brier score, as `_PART_NAMES` names them."""
+    return (None, None, None) if found is None else (found.reliability, found.resolution, found.uncertainty)
 
 
 def _hardest(visit: Visit, split: SplitKey) -> Html | None:
@@ -164,7 +170,10 @@ def _sample(visit: Visit, split: SplitKey, row: SampleRow) -> Cell:
 
 
 def _copies(board: Board, split: SplitKey) -> Iterable[Choices]:
-    """Resolved splits with scores of forecasts; earlier versions had other scores."""
+    """Resolved splits with scores of forecasts (earlier versions had other scores), and quarters with open ones."""
+    prospect, others = board.first(Prospect, split._replace(kind=PROSPECTIVE)), split._replace(kind=PROSPECTIVE)
+    if split.kind == MAIN:
+        return [{}] if prospect and not prospect.resolved and not board.has_scores(others) else []
     known = TASKS.get(split.task)
     headline = None if known is None or split.kind != PROSPECTIVE else known.on(split.kind).headline
     scored = board.headlines(split) if headline is not None and headline.of_forecasts else ()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from hellofresh.results.board.schema import Prospect
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 from leaderboard.components.charts import trend
 from leaderboard.components.labels import (
+    by_state,
     day,
     is_frozen,
     quarter_title,
@@ -20,12 +21,12 @@ from leaderboard.components.labels import (
 from leaderboard.components.markup import LEDE, Html, bundled_notice, el, inner_link, join
 from leaderboard.components.parts import Part, TwoColumns
 from leaderboard.components.ranking import Front, field, front_of, maker_colours
-from leaderboard.components.scale import Scale, scale_of
-from leaderboard.components.standings import Line, all_lines, by_rank, group_of, usual
+from leaderboard.components.scale import Scale
+from leaderboard.components.standings import ONLY_UPLOADS, Line, all_lines, by_rank, group_of, only_uploads, usual
 from leaderboard.data.board import Board, SplitKey
 from leaderboard.views.compare import short_verdict
 from leaderboard.views.guess import guesses, one_guess
-from leaderboard.views.leaderboard import with_ceiling, with_people
+from leaderboard.views.leaderboard import whole_scale
 from leaderboard.views.visit import Page, Visit
 
 _QUESTION = "Can AI predict what people decide?"
@@ -69,8 +70,8 @@ def _title_of_guess() -> Part:
 def _hero(visit: Visit, split: SplitKey) -> Html:
     """Who leads, and every system on one scale."""
     board, links = visit.board, visit.links
-    lines, scale = all_lines(board, split), _whole_scale(board, split)
-    front = front_of(lines, split, scale)
+    lines, scale = all_lines(board, split), whole_scale(board, split)
+    front = front_of(lines, scale)
     ranking = links.to("leaderboard", split)
     verdict = short_verdict(lines, board, split, scale, links)
     lead = el("h2", front.title, " ", front.seal, class_="hf-lead") if front else el("p", *verdict, class_="hf-lead")
@@ -84,35 +85,29 @@ def _hero(visit: Visit, split: SplitKey) -> Html:
               field(lines, board, split, scale), caption, class_="hf-poster")  # fmt: skip
 
 
-def _whole_scale(board: Board, split: SplitKey) -> Scale:
-    """The scale of a split with people and ceiling."""
-    drawn, _ = with_people(board, split, scale_of(board, split))
-    return with_ceiling(board, split, drawn)[0]
-
-
 def _strip(visit: Visit, split: SplitKey) -> Html:
     """One task: question, systems on a scale, who leads, makers over the quarters, and the next deadline."""
-    board, links, scale = visit.board, visit.links, _whole_scale(visit.board, split)
+    board, links, scale = visit.board, visit.links, whole_scale(visit.board, split)
     lines = all_lines(board, split)
-    front = front_of(lines, split, scale)
-    verdict = short_verdict(lines, board, split, scale, links)
+    front = front_of(lines, scale)
     return el(
         "section",
         el("small", track_title(split.task)),
         el("h2", inner_link(links.to("leaderboard", split), task_title(split.task))),
         el("p", question_of(split.task), class_="hf-muted"),
         field(lines, board, split, scale, small=True),
-        _said(front, verdict),
+        _said(front, lines),
         _over_time(board, split, scale),
         _deadline(visit, split),
         class_="hf-card",
     )
 
 
-def _said(front: Front | None, verdict: object) -> Html:
+def _said(front: Front | None, lines: Sequence[Line]) -> Html:
     if front is not None:
         return el("p", el("strong", front.title), " ", front.seal, class_="hf-verdict")
-    return el("p", "No system has been ranked yet." if verdict else "No system has been scored yet.")
+    none = "No system has been ranked yet." if lines else "No system has been scored yet."
+    return el("p", ONLY_UPLOADS if only_uploads(lines) else none)
 
 
 def _over_time(board: Board, split: SplitKey, scale: Scale) -> Html | None:
@@ -153,8 +148,9 @@ def _deadline(visit: Visit, split: SplitKey) -> Html:
     days = board.days(open_now) if open_now else None
     way = inner_link(visit.links.to("submit", visit.chosen), "Take part")
     if open_now and days:
-        takes = f": {open_now.edition} takes predictions until "
-        return el("p", way, takes, until(days.deadline), ".", *_forecasts(visit, split.task))
+        took = f": {open_now.edition} took predictions until {day(days.deadline)}; labels come on {day(days.reveals)}."
+        takes: list[Html | str] = [f": {open_now.edition} takes predictions until ", until(days.deadline), "."]
+        return el("p", way, by_state(days.deadline, takes, [took]), *_forecasts(visit, split.task))
     if is_frozen(split.edition):
         return el("p", way, ": a frozen data set takes predictions at any time.")
     last = board.days(split._replace(kind=MAIN))
@@ -168,9 +164,13 @@ def _forecasts(visit: Visit, task: str) -> Iterator[Html | str]:
     for split in (one._replace(kind=PROSPECTIVE) for one in board.splits if one.task == task):
         found, days = board.first(Prospect, split), board.days(split)
         if found is not None and days is not None and not found.resolved:
-            yield f" Forecasts on {split.edition} are due before "
-            yield until(days.deadline)
-            yield f"; outcomes come by {day(days.reveals)}."
+            due: list[Html | str] = [
+                f" {found.drawn:,} forecasts on {split.edition} are due before ",
+                until(days.deadline),
+                ".",
+            ]
+            were = f" {found.drawn:,} forecasts on {split.edition} were due before {day(days.deadline)}"
+            yield by_state(days.deadline, due, [were, f"; outcomes come by {day(days.reveals)}."])
 
 
 PAGE = Page("Home", "home", _compose, LEDE, file="index", once=True)

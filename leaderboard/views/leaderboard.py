@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from hellofresh.results.board.schema import AnswerShare, Participant
 from hellofresh.results.split.tables import PEOPLE_NAMES, CeilingRow, PeopleRow
-from leaderboard.components.charts import decades, frontier, interval_bar, label_sides
+from leaderboard.components.charts import curves, decades, frontier, interval_bar
 from leaderboard.components.labels import EVERY, Links, is_frozen, money, question_of
 from leaderboard.components.markup import (
     LEDE,
@@ -36,7 +36,7 @@ from leaderboard.components.quarters import (
     prospective_hint,
     too_few,
 )
-from leaderboard.components.ranking import RankingPicture, front_of
+from leaderboard.components.ranking import RankingPicture, field, front_of
 from leaderboard.components.scale import Scale, figure, metric_titles, scale_of
 from leaderboard.components.standings import (
     FEWEST_COSTS,
@@ -51,6 +51,7 @@ from leaderboard.components.standings import (
     hidden_columns,
     in_groups,
     lines_of,
+    only_uploads,
     plain_row,
     prices,
     ranked_data,
@@ -76,7 +77,6 @@ from leaderboard.views.pictures import before_and_after, by_period, by_quarter, 
 from leaderboard.views.visit import Choices, Page, Visit
 
 _MOST_NAMED = 8
-_MOST_CHARACTERS = 20
 _MOST_SYSTEMS = 20
 _PEOPLE = {
     "people/single": (PEOPLE_NAMES["people/single"], "the mean of people"),
@@ -150,7 +150,7 @@ def _show_table(visit: Visit, split: SplitKey, lines: list[Line], prompt: str) -
         visit.handle(lambda: join([tools, whole]), lambda: ranked_data(shown, scale) if shown else el("p", said))
         return
     ranking = RankingPicture.of(shown, board, split, drawn, visit.links)
-    groups = in_groups(usual(shown))
+    groups = in_groups(shown if only_uploads(shown) else usual(shown))
     living = not is_frozen(split.edition)
     times = [by_quarter(board, split, list(groups), scale), by_period(board, split, groups, scale)] if living else []
     charts = [*times, calibration(board, split, groups)]
@@ -173,16 +173,32 @@ def _show_table(visit: Visit, split: SplitKey, lines: list[Line], prompt: str) -
     visit.show(people_beside(board, split, scale, visit.links))
 
 
+def show_front(visit: Visit, about: str, *first: Html | None) -> list[Line]:
+    """Show the head of a page beside the ranking, and all systems on a scale and in rows; returns the rows' lines.
+
+    Args:
+        visit: of the page.
+        about: what the page adds.
+        first: what comes before the scores.
+    """
+    board, split = visit.board, visit.chosen
+    lines, scale = all_lines(board, split), whole_scale(board, split)
+    visit.header(question_of(split.task), about)
+    visit.show(*first, podium(lines, board, split, scale, visit.links))
+    visit.choose()
+    rows = RankingPicture.of(lines, board, split, scale, visit.links).draw() if lines else None
+    visit.show(field(lines, board, split, scale), rows)
+    return lines
+
+
 def podium(lines: Sequence[Line], board: Board, split: SplitKey, scale: Scale, links: Links) -> Html | None:
     """Who is in front and how surely; None without a system or a baseline."""
-    front, short = front_of(lines, split, scale), short_verdict(lines, board, split, scale, links)
+    front, short = front_of(lines, scale), short_verdict(lines, board, split, scale, links)
     if not short:
         return None
     if front is None:
         return el("p", *short, class_="hf-verdict")
-    said = front.said or join(short)
-    kind = "" if front.real is None else " hf-sure" if front.real else " hf-close"
-    return el("section", el("h2", front.title), front.seal, el("p", said), class_=f"hf-podium{kind}")
+    return front.draw(front.said or join(short))
 
 
 def _copies(board: Board, split: SplitKey) -> Iterable[Choices]:
@@ -200,44 +216,19 @@ def cost_section(lines: Sequence[Line], scale: Scale) -> Html | None:
     if len(priced) < FEWEST_COSTS:
         return None
     costs, scores = [cost for cost, _ in priced], [line.result.headline for _, line in priced]
-    best = frontier(costs, [score.value for score in scores], scale)
-    drawn, (low, high) = scale.zoomed(scores), decades(costs)
-    places = [
-        ((math.log10(cost) - low) / (high - low), drawn.share(score.value))
-        for cost, score in zip(costs, scores, strict=True)
-    ]
-    names = [visible(line.result.entry.name, 60) for _, line in priced]
-    said = [
-        f"{scale.title} {figure(score.value, scale.title)} for {money(cost)}"
-        for cost, score in zip(costs, scores, strict=True)
-    ]
-    short = {at: visible(names[at], _MOST_CHARACTERS) for at in reversed(best)}
-    style = [f"left:{100 * across:.2f}%;bottom:{100 * upwards:.2f}%" for across, upwards in places]
-    marks = [
-        el("i", class_="hf-dot" if at in best else "hf-dot hf-behind", style=style[at], tabindex=-1,
-           data_said=f"{names[at]}: {said[at]}")
-        for at in range(len(priced))
-    ]  # fmt: skip
-    labels = [
-        el("b", short[at], class_=f"hf-at-{side}", style=style[at]) for at, side in label_sides(places, short).items()
-    ]
-    steps = [
-        el("i", class_="hf-step", style=f"{style[at]};right:{100 * (1 - end):.2f}%")
-        for at, end in zip(best, [*(places[after][0] for after in best[1:]), 1.0], strict=True)
-    ]
-    ticks = (
-        el("span", f"${10.0**k:g}", style=f"left:{100 * (k - low) / (high - low):.2f}%")
-        for k in range(low, high + 1, max(1, (high - low) // 4))
-    )
-    levels = (el("span", text, class_="hf-level", style=f"bottom:{100 * at:.2f}%") for at, text in drawn.marks)
-    plot = el("div", *levels, *steps, *labels, *marks, class_="hf-plot")
-    chart = el("div", plot, el("div", *ticks, class_="hf-scale"), class_="hf-costs", aria_hidden="true")
+    best, (low, high) = frontier(costs, [score.value for score in scores], scale), decades(costs)
+    places = [((math.log10(cost) - low) / (high - low), score.value) for cost, score in zip(costs, scores, strict=True)]
+    names = [f"{visible(line.result.entry.name, 60)}, {money(cost)}" for cost, line in priced]
+    others = [(names[at], [places[at]]) for at in range(len(priced)) if at not in best]
+    front = ("No cheaper system matches", [places[at] for at in best])
+    ticks = [((k - low) / (high - low), f"${10.0**k:g}") for k in range(low, high + 1, max(1, (high - low) // 4))]
     explained = (
         f"US dollars for 1,000 samples to the right, {scale.title} upwards. The line joins the systems that no cheaper "
-        "one matches. Tap or point at a dot for its name."
+        "one matches."
     )
-    listed = facts((names[at], said[at]) for at in best[-_MOST_NAMED:])
-    return join([heading(f"Cost and {scale.title}", explained), el("div", chart, listed, class_="hf-beside")])
+    listed = facts((names[at], figure(scores[at].value, scale.title)) for at in best[-_MOST_NAMED:])
+    drawn = el("div", curves([front, *others], ticks, scale, most=1), listed, class_="hf-beside")
+    return join([heading(f"Cost and {scale.title}", explained), drawn])
 
 
 def people_beside(board: Board, split: SplitKey, scale: Scale, links: Links) -> Html | None:
@@ -297,6 +288,12 @@ def with_ceiling(board: Board, split: SplitKey, scale: Scale) -> tuple[Scale, Ht
         "redrawn raters. "
     )
     return replace(scale, ceiling=found.get(scale.title)), el("p", el("small", note))
+
+
+def whole_scale(board: Board, split: SplitKey) -> Scale:
+    """The scale of a split with people and ceiling."""
+    drawn, _ = with_people(board, split, scale_of(board, split))
+    return with_ceiling(board, split, drawn)[0]
 
 
 def _plain_ceiling(board: Board, split: SplitKey, like: Row) -> Iterable[Row]:

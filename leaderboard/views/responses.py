@@ -5,7 +5,9 @@ Texts that systems wrote are shown as text.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+
+import polars as pl
 
 from hellofresh.judging.study import SMOKE_TEST
 from hellofresh.results.board.schema import JudgeRow, RatedResponse, RatedRow
@@ -21,7 +23,9 @@ from leaderboard.components.markup import (
     notice,
     visible,
 )
-from leaderboard.components.tables import Cell, Column, cell, grouped_table, scrolled, span, table
+from leaderboard.components.tables import Cell, Column, cell, definitions, estimated, grouped_table, scrolled, table
+from leaderboard.data.board import SplitKey
+from leaderboard.views.leaderboard import show_front
 from leaderboard.views.visit import Page, Visit, where
 
 _LEDE = "What systems wrote, judged by people, models and classifiers, criterion by criterion."
@@ -29,7 +33,12 @@ _JUDGES_LEDE = "Models, classifiers and rules that judge responses, compared wit
 _JUDGES = {"person": "People", "model": "Models", "classifier": "Classifiers", "rule": "Rules"}
 _KINDS = {"model": "A model.", "classifier": "A classifier.", "rule": "Rules."}
 _MOST_LINKS = 20
-_SHADED = "hf-wide hf-agreement hf-findings"
+_SHADED = "hf-agreement hf-marks"
+_TURNED = {"Toxicity": "Not toxic"}
+"""Criteria whose names say the opposite of what full marks mean."""
+_UNVALIDATED = notice(
+    "Not validated.", "These judges agree with people on the order of responses too rarely to rank systems."
+)
 _FEW_RATERS = 3
 _RULE = (
     "A judge may rank systems only if it orders pairs of responses to one post as people do in more than 65% of cases "
@@ -40,92 +49,91 @@ _RULE = (
 
 
 def _compose(visit: Visit) -> None:
-    visit.header("Responses", _LEDE)
-    split = visit.split()
+    show_front(visit, _LEDE)
+    split = visit.chosen
+    visit.show(_extremes(visit, split))
     rows = visit.board.rows(RatedRow, split)
     for judges in dict.fromkeys(row.kind for row in rows):
-        visit.show(el("h2", f"Judged by {_JUDGES.get(judges, judges).lower()}"))
         mine = [row for row in rows if row.kind == judges]
-        visit.show(_matrix([row for row in mine if not row.part]))
-        for criterion in dict.fromkeys(row.criterion for row in mine):
-            parts: dict[str, list[RatedRow]] = {}
-            for row in mine:
-                if row.criterion == criterion:
-                    parts.setdefault(f"{row.part}: {visible(row.value, 60)}" if row.part else "", []).append(row)
-            title = el("summary", next(iter(parts.values()))[0].title)
-            whole = _rated_table(parts.pop("")) if "" in parts else None
-            more = (el("details", el("summary", said), _rated_table(found)) for said, found in parts.items())
-            visit.show(el("details", title, whole, *more))
-    if visit.board.frame(RatedResponse, split).height:
-        way = inner_link(visit.links.to("samples", split), "the page Samples")
-        visit.show(heading("The texts", "What systems wrote on each post, side by side, is on ", way, "."))
+        whole, parts = ([row for row in mine if bool(row.part) is part] for part in (False, True))
+        shown = [
+            _matrix(whole),
+            el("details", el("summary", "By part of the posts"), _matrix(parts)) if parts else None,
+        ]
+        if not any(row.validated for row in mine):
+            shown = [_UNVALIDATED, el("details", el("summary", "Show their scores"), *shown)]
+        visit.show(el("h2", f"Judged by {_JUDGES.get(judges, judges).lower()}"), *shown)
 
 
-def _matrix(rows: Sequence[RatedRow]) -> Html | None:
-    """Criteria by systems: the means, darker for better ones, with shared first places marked."""
-    by_cell = {(row.criterion, row.system): row for row in rows}
-    systems, criteria = (list(dict.fromkeys(getattr(row, name) for row in rows)) for name in ("system", "criterion"))
-    lines = []
-    for criterion in criteria:
-        cells = [cell("name", "Criterion", next(row.title for row in rows if row.criterion == criterion))]
+def _extremes(visit: Visit, split: SplitKey) -> Html | None:
+    """The response that people, or else other judges, rated best and the one that they rated worst."""
+    rated = [(item.judged if item.people is None else item.people, item)
+             for item in visit.board.rows(RatedResponse, split, pl.col("text") != "")]  # fmt: skip
+    order = sorted((value, item.id, item.system, item) for value, item in rated if value is not None)
+    way = inner_link(visit.links.to("samples", split), "All responses, side by side")
+    if len(order) < 2:
+        return el("p", way, ".") if visit.board.has(RatedResponse, split) else None
+    shown = [part for item in (order[-1][-1], order[0][-1]) for part in _side(item)]
+    return join([heading("The best and the worst response", way, "."), el("div", *shown, class_="hf-two")])
+
+
+def _matrix(rows: Sequence[RatedRow]) -> Html:
+    """Criteria by systems: the shares of full marks, stronger colours for better ones, shared first places marked."""
+    by_line: dict[tuple[str, str, str], dict[str, RatedRow]] = {}
+    for one in rows:
+        by_line.setdefault((one.criterion, one.part, one.value), {})[one.system] = one
+    systems, lines = list(dict.fromkeys(row.system for row in rows)), []
+    for (_, part, value), of_system in by_line.items():
+        first = next(iter(of_system.values()))
+        title = f"{part}: {visible(value, 60)}" if part else _TURNED.get(first.title, first.title)
+        cells = [cell("name", "Criterion", (title, None if part else first.definition))]
         for system in systems:
-            row = by_cell.get((criterion, system))
+            row = of_system.get(system)
             if row is None:
                 cells.append(cell("number", "", DASH))
                 continue
             share = (row.mean - row.worst) / ((row.best - row.worst) or 1)
-            first = "=" if row.validated and row.tie_group == 1 else ""
-            title = f"{row.low:.2f} to {row.high:.2f}, {row.n:,} rated"
-            cells.append(el("td", f"{first}{row.mean:.2f}", style=f"--share:{100 * min(max(share, 0), 1):.0f}%",
-                            title=title, role="cell"))  # fmt: skip
+            tied = "=" if row.validated and row.tie_group == 1 else ""
+            below = f"{row.mean:.2f} of {row.best:g}, {row.low:.2f} to {row.high:.2f}; {row.n:,}"
+            cells.append(el("td", f"{tied}{share:.0%}", el("small", below),
+                            style=f"--share:{100 * min(max(share, 0), 1):.0f}%", role="cell",
+                            data_label=visible(system, 30)))  # fmt: skip
         lines.append(el("tr", *cells, role="row"))
     columns: list[Column] = [("name", "Criterion"), *(("number", named(system, 30)) for system in systems)]
     shown = grouped_table("Criteria by systems", columns, [el("tbody", *lines, role="rowgroup")], _SHADED)
-    said = "Means; darker is better, and = marks those that do not differ significantly from the best."
-    return join([el("p", el("small", said)), scrolled(shown)]) if rows else None
-
-
-def _rated_table(rows: Sequence[RatedRow]) -> Html:
-    """Systems on one criterion, on one part of the samples."""
-    first = rows[0]
-    columns = [("number", "Rank"), ("name", "System"), ("number", "Mean"), ("number", "Rank interval")]
-    columns += [("number", "Tie group"), ("number", "Rated")]
-    mark = "\N{DAGGER}" if first.raters < _FEW_RATERS else ""
-    lines: list[list[Cell]] = []
-    for row in rows:
-        ranked = row.rank is not None and row.validated
-        shown = [str(row.rank), f"{row.rank_low}{DASH}{row.rank_high}", str(row.tie_group)] if ranked else [DASH] * 3
-        mean = f"{row.mean:.2f}{mark}", f"{row.low:.2f}{DASH}{row.high:.2f}"
-        lines.append([shown[0], named(row.system), mean, *shown[1:], f"{row.n:,}"])
-    raters = f"{first.raters} rater{'s' if first.raters > 1 else ''}"
-    words = f"{first.definition} From {first.worst:g} (the worst) to {first.best:g}. "
-    words += f"{mark}{' ' if mark else ''}Intervals cover other posts, but only these {raters}."
-    said = "These judges agree with people on the order of responses too rarely to rank systems."
-    warned = None if first.validated else notice("Not validated.", said)
-    return join([heading(first.title, words), warned, table(first.title, columns, lines, "hf-rated")])
+    said = (
+        "Shares of full marks; below them the mean with its 95% interval, and how many responses were rated. = marks "
+        "those that do not differ significantly from the best."
+    )
+    few = (
+        f" Intervals cover other posts, but only these {raters} raters."
+        if (raters := rows[0].raters) < _FEW_RATERS
+        else ""
+    )
+    return join([el("p", el("small", said, few)), scrolled(shown)])
 
 
 def side_by_side(responses: Sequence[RatedResponse]) -> Html:
     """Responses to one post side by side, with their citations and ratings."""
     address = next((item.address for item in responses if item.address), "")
     post = el("p", "The post: ", link(address, visible(address, 120))) if address else None
-    shown = []
-    for item in responses:
-        # Line by line, sanitised.
-        text = [part for line in item.text.splitlines() for part in (el("br"), visible(line, 20_000))][1:]
-        cited = [el("li", link(source, visible(source, 200))) for source in item.sources[:_MOST_LINKS]]
-        people = DASH if item.people is None else f"{item.people:.1f} overall ({item.raters} of them)"
-        others = DASH if item.judged is None else f"{item.judged:.1f} overall"
-        shown.append(
-            el(
-                "section",
-                el("h3", named(item.system)),
-                el("p", *(text or ["text withheld"]), class_="hf-response", dir_="auto"),
-                el("ul", *cited) if cited else el("p", "It cites nothing."),
-                el("dl", el("dt", "People"), el("dd", people), el("dt", "Other judges"), el("dd", others)),
-            )
-        )
-    return join([post, el("div", *shown, class_="hf-two")])
+    return join([post, el("div", *(part for item in responses for part in _side(item)), class_="hf-two")])
+
+
+def _side(item: RatedResponse) -> Iterator[Html]:
+    """One response with its citations and ratings."""
+    # Line by line, sanitised.
+    text = [part for line in item.text.splitlines() for part in (el("br"), visible(line, 20_000))][1:]
+    cited = [el("li", link(source, visible(source, 200))) for source in item.sources[:_MOST_LINKS]]
+    people = None if item.people is None else f"{item.people:.1f} overall ({item.raters} of them)"
+    others = None if item.judged is None else f"{item.judged:.1f} overall"
+    yield el(
+        "section",
+        el("h3", named(item.system)),
+        el("p", *(text or ["text withheld"]), class_="hf-response", dir_="auto"),
+        el("ul", *cited) if cited else el("p", "It cites nothing."),
+        definitions([("People", people), ("Other judges", others)]),
+    )
 
 
 def _compose_judges(visit: Visit) -> None:
@@ -141,21 +149,18 @@ def _judge_table(judge: str, rows: Sequence[JudgeRow]) -> Html:
     """One judge compared with people, by criterion."""
     numbers = ("Pairs as people", "Kappa", "People's own", "Spearman", "Rated by both")
     columns = [("name", "Criterion"), *(("number", name) for name in numbers), ("text", "May rank")]
-    lines: list[list[Cell]] = []
-    for row in rows:
-        accuracy = DASH if row.accuracy is None else f"{row.accuracy:.0%}"
-        limits = None if row.accuracy_low is None else f"{row.accuracy_low:.0%}{DASH}{row.accuracy_high:.0%}"
-        lines.append(
-            [
-                visible(row.title),
-                (accuracy, limits),
-                (f"{row.kappa:.2f}", span(f"{row.kappa_low:.2f}", f"{row.kappa_high:.2f}")),
-                DASH if row.people_kappa is None else f"{row.people_kappa:.2f}",
-                (f"{row.correlation:.2f}", span(f"{row.correlation_low:.2f}", f"{row.correlation_high:.2f}")),
-                f"{row.responses:,}",
-                "yes" if row.ranks else "not validated",
-            ]
-        )
+    lines: list[list[Cell]] = [
+        [
+            visible(row.title),
+            estimated(row.accuracy, ".0%"),
+            estimated(row.kappa, ".2f"),
+            DASH if row.people_kappa is None else f"{row.people_kappa:.2f}",
+            estimated(row.correlation, ".2f"),
+            f"{row.responses:,}",
+            "yes" if row.ranks else "not validated",
+        ]
+        for row in rows
+    ]
     smoke = (
         notice("A smoke test.", "It shows that judging works; it never ranks systems.") if judge == SMOKE_TEST else None
     )

@@ -9,10 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from hellofresh.results.board.schema import SampleRow, ShownDocument
 from hellofresh.tasks import TASKS, relevance_of
 from leaderboard.components.charts import curves
+from leaderboard.components.labels import Links
 from leaderboard.components.markup import Html, el, heading, inner_link, join, named, visible
-from leaderboard.components.scale import Scale
+from leaderboard.components.scale import Scale, scale_of
 from leaderboard.components.tables import Column, score, scrolled, table
-from leaderboard.data.board import ScoreCell
+from leaderboard.data.board import ScoreCell, SplitKey
+from leaderboard.views.compare import behind_first
+from leaderboard.views.leaderboard import show_front
 from leaderboard.views.visit import Page, Visit, where
 
 _LEDE = "Who finds the evidence: systems by metric, and how deep one has to read."
@@ -31,10 +34,11 @@ def _metrics_of(task: str) -> Mapping[str, str]:
 
 
 def _compose(visit: Visit) -> None:
-    visit.header("Retrieval", _LEDE)
-    board, split = visit.board, visit.split()
+    lines = show_front(visit, _LEDE)
+    board, split = visit.board, visit.chosen
     results, metrics = board.headlines(split), _metrics_of(split.task)
-    visit.show(_recall_curve(results, metrics), _metric_table(results, metrics))
+    ahead = behind_first(lines, board, split, scale_of(board, split), visit.links)
+    visit.show(ahead, _recall_curve(results, metrics), _metric_table(results, metrics, split, visit.links))
     way = inner_link(visit.links.to("samples", split), "Samples")
     said = (
         "What each system ranked, with the documents, is on the page ", way, ". Evidence counts as found if a relevant "
@@ -43,15 +47,24 @@ def _compose(visit: Visit) -> None:
     visit.show(heading("Query by query", *said))
 
 
-def _metric_table(results: Sequence[ScoreCell], titles: Mapping[str, str]) -> Html:
+def _metric_table(results: Sequence[ScoreCell], titles: Mapping[str, str], split: SplitKey, links: Links) -> Html:
     """Systems with all metrics, each family sorted by depth."""
     names = sorted(titles, key=lambda name: (name.partition("@")[0], _depth(name)))
     rows = (
-        [(named(one.entry.name), named(one.entry.team, 60)), *(score(one.metric(name)) for name in names)]
+        [
+            (
+                inner_link(links.to("system", split, system=one.entry.origin), named(one.entry.name)),
+                named(one.entry.team, 60),
+            ),
+            *(score(one.metric(name)) for name in names),
+        ]
         for one in results
     )
     columns: list[Column] = [("name", "System"), *(("number", titles[name]) for name in names)]
-    said = "Means over queries, with 95% intervals, computed as by trec_eval."
+    said = f"Means over {max((one.n for one in results), default=0):,} queries, with 95% intervals, as by trec_eval."
+    both = [(one.metric("map"), one.metric("mrr")) for one in results]
+    if all(one and other and one.value == other.value for one, other in both):
+        said += " MAP equals MRR here: no query has two relevant documents that a system ranks apart."
     shown = scrolled(table("Systems by all metrics", columns, rows, "hf-wide hf-findings"))
     return join([heading("All metrics", said), shown])
 

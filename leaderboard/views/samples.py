@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import math
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
@@ -44,7 +45,7 @@ from leaderboard.components.markup import (
 from leaderboard.components.parts import ALL, DataColumn, DataTable, Filter
 from leaderboard.components.scale import class_name, class_names
 from leaderboard.components.tables import Cell, Column, definitions, table
-from leaderboard.data.board import Board, BoardEntry, SplitKey, table_of
+from leaderboard.data.board import Board, BoardEntry, SplitKey, kept, table_of
 from leaderboard.views.responses import side_by_side
 from leaderboard.views.retrieval import DEPTH, documents_of, has_found
 from leaderboard.views.visit import MOST_BYTES, Page, Visit, as_script_data, where
@@ -56,6 +57,8 @@ _BETWEEN = " [...] "
 _WAYS = "Requests, searches and pages in order, as the run recorded them."
 _MOST = 6000
 _MOST_SOURCES = 20
+_FEWEST_FOR_STEPS = 3
+"""Systems from which on the share of those that were right has steps."""
 _HARD = {(True, True): "All were right", (True, False): "Some were right", (False, False): "None was right"}
 _STEPS = ("none", "to 25%", "to 50%", "to 75%", "below all", "all")
 """Shares of systems that were right on a sample, as names of the steps of difficulty."""
@@ -73,7 +76,7 @@ def _compose(visit: Visit) -> None:
     visit.header("Samples", _LEDE)
     board = visit.board
     split = visit.split()
-    rows = SAMPLES.rows(board.frame(SampleRow, split).sort("period", "id"))
+    rows, marks = samples_of(board, split), marks_of(board, split)
     standing: list[Html | None] = []
     if not all(row.revealed for row in rows):
         days = board.days(split)
@@ -82,57 +85,39 @@ def _compose(visit: Visit) -> None:
         standing.append(notice("Labels are not revealed yet.", said))
     if not any(row.published for row in rows):
         said = "The terms of the source allow sharing ids, not texts; samples link to the original where there is one."
-        standing += [notice("Texts withheld.", said), _who_was_right(board, split, rows)]
+        said = "This quarter rehearses a source that allows sharing ids only." if board.is_bundled(split) else said
+        standing.append(notice("Texts withheld.", said))
     if board.released(split):
         files = inner_link(visit.links.to("data", split), "as files")
         standing.append(el("p", "All of them ", files, ", on the page Data."))
-    visit.show(*standing, _difficulty(rows))
+    visit.show(*standing, _difficulty(marks))
     visit.handle(lambda: _browser(visit, split, rows), lambda: _samples_data(visit, split, rows))
 
 
-def _difficulty(rows: Sequence[SampleRow]) -> Html | None:
-    """Samples by the number of systems that were right; None before the reveal."""
-    judged = [row for row in rows if row.judged and row.right is not None]
-    if not judged:
+def _difficulty(marks: Marks) -> Html | None:
+    """Samples by the share of systems that were right; None before the reveal, and with too few systems for steps."""
+    judged = [(right, of) for right, of in zip(marks.right, marks.judged, strict=True) if of]
+    if max((of for _, of in judged), default=0) < _FEWEST_FOR_STEPS:
         return None
     counts = dict.fromkeys(_STEPS, 0)
-    for row in judged:
-        share = (row.right or 0) / row.judged
-        counts[_STEPS[min(math.ceil(share * (len(_STEPS) - 2)), len(_STEPS) - 2) if share < 1 else -1]] += 1
+    for right, of in judged:
+        counts[_STEPS[min(math.ceil(right / of * (len(_STEPS) - 2)), len(_STEPS) - 2) if right < of else -1]] += 1
     said = f"Of {len(judged):,} samples, by the share of systems that were right."
     return join([heading("How hard they are", said), histogram(counts)])
 
 
-def _who_was_right(board: Board, split: SplitKey, rows: Sequence[SampleRow]) -> Html | None:
-    """The number of samples on which each system was right, if texts are withheld; None before the reveal."""
-    entries = board.entries(split)
-    marks = zip(entries.values(), right_of(board, split, entries, rows), strict=False)
-    lines: list[list[Cell]] = [
-        [named(entry_label(entry), 120), (f"{line.count('1'):,}", f"of {len(line) - line.count('-'):,}")]
-        for entry, line in marks
-    ]
-    columns: list[Column] = [("name", "System"), ("number", "Right on")]
-    drawn = table("Who was right", columns, lines, "hf-small")
-    if len(lines) > _UNFOLDED:
-        drawn = el("details", el("summary", f"All {len(lines):,} systems"), drawn)
-    return join([heading("Who was right"), drawn]) if lines else None
-
-
 def _samples_data(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> DataTable:
     """All samples as values, with filters; a ticked one is opened below."""
-    known = TASKS.get(split.task)
-    columns = [
-        DataColumn("Sample", [row.id for row in rows], pinned=True),
-        DataColumn("Period", [row.period for row in rows]),
-        DataColumn("Text", [_about(row) for row in rows], shown=any(row.published for row in rows)),
-    ]
+    known, marks = TASKS.get(split.task), marks_of(visit.board, split)
     labelled = known is None or bool(known.classes)
+    columns = [DataColumn("Text", [_about(row) for row in rows], shown=any(row.published for row in rows))]
     if labelled:
         columns += [
             DataColumn("Label", [_label_name(row.label, split.task) for row in rows]),
-            DataColumn("Right", [row.right if row.judged else None for row in rows], help="Systems that were right"),
-            DataColumn("Judged", [row.judged for row in rows], help="Systems that judged it"),
+            DataColumn("Right", marks.right, help="Systems that were right"),
+            DataColumn("Judged", marks.judged, help="Systems that judged it"),
         ]
+    columns += [DataColumn("Period", [row.period for row in rows]), DataColumn("Sample", [row.id for row in rows])]
     return DataTable(
         "Samples: tick one to open it",
         columns,
@@ -147,11 +132,11 @@ def _samples_data(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> D
 def _sample_filters(visit: Visit, split: SplitKey, rows: Sequence[SampleRow], *, labelled: bool) -> list[Filter]:
     """By period, label, number of right systems, and where any one system was right or wrong."""
     entries, filters = visit.board.entries(split), [Filter.of("Period", [row.period for row in rows], "All periods")]
-    right = dict(zip(entries, right_of(visit.board, split, entries, rows), strict=False))
-    if not right:
+    marks = marks_of(visit.board, split)
+    if not (right := marks.lines):
         return filters
     labels = ["" if row.label is None else class_name(split.task, row.label) for row in rows]
-    hard = [_HARD[(row.right or 0) > 0, row.right == row.judged] if row.judged else "" for row in rows]
+    hard = [_HARD[n > 0, n == of] if of else "" for n, of in zip(marks.right, marks.judged, strict=True)]
     filters += [Filter.of("Label", labels, "Any label"), Filter.of("Systems", hard, "Any")] if labelled else []
     systems = {ALL: "Any system"} | {origin: entry_label(entry) for origin, entry in entries.items()}
     wrong = {origin: line.translate(_TURNED) for origin, line in right.items()}
@@ -234,20 +219,20 @@ def _browser(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> Html:
                 texts_of = ",".join(f"{as_script_data(key)}:{text}" for key, text in inside.items())
                 visit.attach_text(f"samples/{file}", f"{{{texts_of}}}")
                 size, inside, file = 0, {}, file + 1
-    gists = [gist(row) if texts else (None, None) for row in rows]
+    gists, marks = [_first_cell(row) for row in rows], marks_of(board, split)
     listed = {
         "asked": _asked(board, split, entries),
         "classes": list(class_names(split.task)) if known is None or known.classes else [],
         "prompts": [visible(name, 24) for name in prompts],
-        "right": right_of(board, split, entries, rows),
+        "right": list(marks.lines.values()),
         "samples": {
             "id": [row.id for row in rows],
             "period": [row.period for row in rows],
-            "gist": [gist.source if gist else "" for gist, _ in gists],
+            "gist": [gist.source for gist, _ in gists],
             "small": [small.source if small else "" for _, small in gists],
             "label": [row.label for row in rows],
-            "right": [row.right for row in rows],
-            "judged": [row.judged for row in rows],
+            "right": marks.right,
+            "judged": marks.judged,
             "file": places,
             "text": [_searched(row) for row in rows],
         },
@@ -255,7 +240,7 @@ def _browser(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> Html:
         "ways": _WAYS,
         "words": _OWN_WORDS,
     }
-    shown = sample_list(rows[:_MOST_ROWS], split.task, lambda key: visit.links.to("samples", split, sample=key))
+    shown = sample_list(rows[:_MOST_ROWS], board, split, visit.links)
     place = el(
         "div",
         el("div", class_="hf-tools hf-filters", role="search"),
@@ -295,16 +280,53 @@ def _asked(board: Board, split: SplitKey, entries: Mapping[str, BoardEntry]) -> 
     ]
 
 
-def right_of(board: Board, split: SplitKey, entries: Mapping[str, BoardEntry], rows: Sequence[SampleRow]) -> list[str]:
-    """For each system a character for each sample: 1 right, 0 wrong, - not judged; empty before the reveal.
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """Who was right on which sample of a split.
 
-    A ranking is right if a relevant document is among its first ones.
+    Attributes:
+        ids: of the samples, in the order of the page.
+        lines: by origin a character for each sample: 1 right, 0 wrong, - not judged; empty before the reveal.
+        right, judged: how many of the shown systems were right on each sample, and how many judged it.
     """
+
+    ids: Sequence[str]
+    lines: Mapping[str, str]
+    right: Sequence[int]
+    judged: Sequence[int]
+
+    @classmethod
+    def of(cls, ids: Sequence[str], lines: Mapping[str, str]) -> Marks:
+        """Count the marks of each sample."""
+        columns = [*zip(*lines.values(), strict=True)] or [()] * len(ids)
+        right, judged = (
+            [column.count("1") for column in columns],
+            [len(column) - column.count("-") for column in columns],
+        )
+        return cls(ids, lines, right, judged)
+
+    def among(self, ids: Sequence[str]) -> Marks:
+        """The marks of some samples, in their order."""
+        places = {key: at for at, key in enumerate(self.ids)}
+        lines = {origin: "".join(line[places[key]] for key in ids) for origin, line in self.lines.items()}
+        return Marks.of(ids, lines)
+
+    def only_wrong(self, origin: str) -> list[str]:
+        """Samples on which this system was wrong and most others right, those that most got right first."""
+        line = self.lines.get(origin, "")
+        places = [at for at, mark in enumerate(line) if mark == "0" and 2 * self.right[at] > self.judged[at] - 1]
+        return [self.ids[at] for at in sorted(places, key=lambda at: (-self.right[at] / self.judged[at], self.ids[at]))]
+
+
+@kept
+def marks_of(board: Board, split: SplitKey) -> Marks:
+    """Who was right on which sample; a ranking is right if a relevant document is among its first ones."""
+    rows, entries = samples_of(board, split), board.entries(split)
     asked = (pl.col("headline"), pl.col("id").is_in([row.id for row in rows]))
     stated = board.frame(AnswerRow, split, *asked, columns=["origin", "id", "label", "documents"])
-    by_origin = stated.partition_by("origin", as_dict=True, include_key=False)
+    by_origin, ids = stated.partition_by("origin", as_dict=True, include_key=False), [row.id for row in rows]
     if not by_origin or not all(row.revealed for row in rows):
-        return []
+        return Marks.of(ids, {})
 
     def marks(origin: str) -> str:
         said = {key: answer for key, *answer in by_origin[origin,].iter_rows()} if (origin,) in by_origin else {}
@@ -315,8 +337,13 @@ def right_of(board: Board, split: SplitKey, entries: Mapping[str, BoardEntry], r
             return "-"
         return str(int(label == row.label if documents is None else has_found(row, documents)))
 
-    found = [marks(origin) for origin in entries]
-    return found if any(set(line) != {"-"} for line in found) else []
+    found = {origin: marks(origin) for origin in entries}
+    return Marks.of(ids, found if any(set(line) - {"-"} for line in found.values()) else {})
+
+
+def samples_of(board: Board, split: SplitKey, *wanted: pl.Expr) -> list[SampleRow]:
+    """The samples of a split in the order of the page."""
+    return SAMPLES.rows(board.frame(SampleRow, split, *wanted).sort("period", "id"))
 
 
 _INSTEAD = (
@@ -407,25 +434,28 @@ def _by_sample(kind: type[Row], frame: pl.DataFrame) -> Mapping[str, list[Row]]:
     return found
 
 
-def sample_list(samples: Sequence[SampleRow], task: str, address: Callable[[str], str | None]) -> Html:
-    """A table of samples, each a link.
-
-    Args:
-        samples: the rows.
-        task: of the samples.
-        address: of the page that opens a sample.
-    """
-    known = TASKS.get(task)
-    labelled, texts = known is None or bool(known.classes), any(row.published for row in samples)
-    columns: list[Column] = [("name", "Sample"), ("text", "Period"), ("text", "Text")]
-    columns += [("text", "Label"), ("number", "Right")] if labelled else []
+def sample_list(samples: Sequence[SampleRow], board: Board, split: SplitKey, links: Links) -> Html:
+    """A table of samples of a split, each a link to the page that opens it."""
+    known, marks = TASKS.get(split.task), marks_of(board, split)
+    labelled, places = known is None or bool(known.classes), {key: at for at, key in enumerate(marks.ids)}
+    columns: list[Column] = [("name", "Text"), *([("text", "Label"), ("number", "Right")] if labelled else [])]
     rows: list[list[Cell]] = []
     for row in samples:
-        right = DASH if row.right is None or not row.judged else f"{row.right} of {row.judged}"
-        more = [_label_name(row.label, task), right] if labelled else []
-        about = gist(row) if texts else None
-        rows.append([inner_link(address(row.id), visible(row.id, 40)), visible(row.period, 12), about, *more])
+        at, (about, small) = places[row.id], _first_cell(row)
+        way = inner_link(links.to("samples", split, sample=row.id), about)
+        more = [_label_name(row.label, split.task), _share(marks.right[at], marks.judged[at])] if labelled else []
+        rows.append([(way, small), *more, visible(row.period, 12), visible(row.id, 40)])
+    columns += [("text", "Period"), ("text", "Sample")]
     return table("Samples", columns, rows, "hf-samples hf-opens", whole=True)
+
+
+def _share(right: int, judged: int) -> str:
+    return f"{right} of {judged}" if judged else DASH
+
+
+def _first_cell(row: SampleRow) -> tuple[Html, Html | None]:
+    """What a line of the list begins with: the text, or the id where the text is withheld."""
+    return gist(row) if row.published else (named(row.id, 40), None)
 
 
 def _about(row: SampleRow) -> str:

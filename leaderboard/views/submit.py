@@ -46,7 +46,7 @@ _PLACE = re.compile(
 _PROVES = (
     "An upload proves that its answers were there when they were received, and nothing about how they were made. "
     "Statuses of notes and histories of edits are public, so anybody can look up the answers of a main split: such "
-    "uploads are marked as hollow, and give way to runs in headlines. The answers of a prospective split exist nowhere "
+    "uploads are marked as hollow, and never carry a headline. The answers of a prospective split exist nowhere "
     "before its deadline, so uploads to it count like runs of our own."
 )
 

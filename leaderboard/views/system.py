@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+import polars as pl
 
 from hellofresh.results.board.schema import (
     NO_ANSWER,
@@ -30,23 +33,34 @@ from leaderboard.components.markup import (
     named,
     visible,
 )
-from leaderboard.components.quarters import contamination_notice
+from leaderboard.components.quarters import contamination_notice, is_model
+from leaderboard.components.ranking import field
 from leaderboard.components.scale import Scale, class_names, figure, scale_of
-from leaderboard.components.standings import heat_map, score_table
+from leaderboard.components.standings import all_lines, group_of, heat_map, score_table
 from leaderboard.components.tables import Cell, Column, estimate, facts, score, scrolled, table
 from leaderboard.data.board import Board, ScoreCell, SplitKey
-from leaderboard.views.samples import reasons_of_system
+from leaderboard.views.compare import Lead, lead_of
+from leaderboard.views.leaderboard import whole_scale
+from leaderboard.views.samples import marks_of, reasons_of_system, sample_list, samples_of
 from leaderboard.views.visit import Choices, Page, Visit
 
 _LEDE = "Everything the board knows about one entry."
 _PROVENANCES = {
     "run": "run here; journal and transcripts are kept",
-    "uploaded": "predictions uploaded by the team; nothing shows how they were made",
+    "uploaded": "uploaded by the team; how they were made cannot be checked",
 }
+_FATES = {
+    "unreadable": "not readable",
+    "cut": "cut off at the limit of tokens",
+    "empty": "empty",
+    "refused": "refused",
+    "failed": "failed",
+}
+"""Names in a run's record, in words."""
 _CONTAMINATION = {
     "possible": "the cutoff is after outcomes could be known: the training data may hold them",
     "unlikely": "the cutoff is before any outcome could be known",
-    "unknown": "unknown cutoff: the training data may hold outcomes",
+    "unknown": "the training data may hold outcomes",
     "impossible": "no outcome existed when it predicted",
 }
 _NO_ANSWER = (
@@ -59,6 +73,7 @@ _CONDUCT = {
     "copied-labels": "Is right on samples that every other ranked system got wrong",
 }
 _WEAKEST = 3
+_MOST_EXAMPLES = 5
 _CHOSEN = "chosen"
 """The name of calibration for the chosen class."""
 _EXPLAINED = (
@@ -83,75 +98,128 @@ def entry_page(board: Board, split: SplitKey, result: ScoreCell, links: Links) -
         result: the entry's headline row.
         links: to pages.
     """
-    origin, scale = result.entry.origin, scale_of(board, split)
+    origin, scale = result.entry.origin, whole_scale(board, split)
     known = board.systems(split).get(origin)
     by_period = board.by_period(split, result.entry)
     by_prompt = board.by_prompt(split, result.entry)
     drawn = heat_map({result.entry: by_period}, [one.period for one in by_period], scale)
     numbers = el("details", el("summary", "The numbers"), score_table("Period", by_period, scale))
     periods = [heading("By period", _NO_ANSWER), drawn, numbers]
+    prompts = [
+        heading("By prompt", "The first row is the one that is ranked."),
+        score_table("Prompt", by_prompt, scale),
+    ]
     return join(
         [
-            bundled_notice(board.is_bundled(split)),
-            _summary(board, split, result, scale, known),
+            _place(board, split, result, scale),
             mistakes_section(board, split, by_period, by_prompt, links),
+            _wrong_alone(board, split, origin, links),
             conduct_section(board.rows(ConductRow, split, origin=origin), split, links),
             reasons_of_system(board.reasons(split).get(origin, ()), split, links),
             *([] if is_frozen(split.edition) else periods),
-            heading("By prompt", "The first row is the system's row on the leaderboard."),
-            score_table("Prompt", by_prompt, scale),
+            *(prompts if len(by_prompt) > 1 else []),
             calibration_section(board, split, origin),
+            _facts(board, split, result, scale, known),
+            bundled_notice(board.is_bundled(split)),
             _receipt(board.first(ReceiptRow, split, origin=origin), split),
             _run_record(known.manifest) if known and known.manifest else None,
         ]
     )
 
 
-def _summary(board: Board, split: SplitKey, result: ScoreCell, scale: Scale, known: SystemFacts | None) -> Html:
-    entry, score = result.entry, result.headline
-    standing = None if board.is_bundled(split) else board.standings(split).get(entry.origin)
-    value, low, high = (figure(part, score.name) for part in (score.value, score.low, score.high))
-    interval = (
-        f"{value}, 95% interval {low} to {high} ({visible(result.method, 40)}; "
-        f"{result.n:,} samples in {result.clusters:,} clusters)"
+def _place(board: Board, split: SplitKey, result: ScoreCell, scale: Scale) -> Html:
+    """Its score, its rank, and its place among all systems on one scale."""
+    lines, origin, metric = all_lines(board, split), result.entry.origin, result.headline
+    ranked = {line.result.entry.origin: line.rank for line in lines if line.rank and group_of(line.result) == "system"}
+    place = f"rank {ranked[origin]} of {len(ranked):,}" if origin in ranked else "not ranked"
+    place = "the only ranked system" if [*ranked] == [origin] else place
+    return el(
+        "section",
+        el("h2", f"{figure(metric.value, metric.name)} {scale.title}, {place}", class_="hf-lead"),
+        el("p", *_beside_others(board, split, origin, set(ranked) - {origin}), class_="hf-verdict"),
+        field(lines, board, split, scale, mine=origin),
+        el("p", f"{scale.title} on {result.n:,} samples; bars are 95% intervals.", class_="hf-caption"),
+        class_="hf-poster",
     )
-    rank = "not ranked"
-    if standing is not None:
+
+
+def _beside_others(board: Board, split: SplitKey, origin: str, others: Collection[str]) -> Iterator[str]:
+    """How many ranked systems it differs from, by direction."""
+    pairs = [pair for other, pair in board.against(split, origin).items() if other in others and pair is not None]
+    kinds = Counter(lead_of(pair) for pair in pairs)
+    better, worse = kinds[Lead.SIGNIFICANT], kinds[Lead.WORSE]
+    level = len(pairs) - better - worse - kinds[Lead.UNTESTED]
+    parts = [f"{said} {number:,}" for said, number in (("better than", better), ("worse than", worse)) if number]
+    if parts:
+        yield f"Significantly {' and '.join(parts)} of the {len(pairs):,} other ranked systems. "
+    if level:
+        yield f"It does not differ significantly from {level:,}{'' if parts else ' other ranked'}"
+        yield f" {'system' if level == 1 and not parts else 'systems' if not parts else 'of them'}."
+
+
+def _wrong_alone(board: Board, split: SplitKey, origin: str, links: Links) -> Html | None:
+    """Samples on which it was wrong and most other systems right; None without any."""
+    keys = marks_of(board, split).only_wrong(origin)
+    if not keys:
+        return None
+    first = {row.id: row for row in samples_of(board, split, pl.col("id").is_in(keys[:_MOST_EXAMPLES]))}
+    every = inner_link(links.to("samples", split, wrong=origin), "All samples on which it was wrong")
+    said = f"Most other systems were right on {len(keys):,} samples on which it was wrong. "
+    shown = sample_list([first[key] for key in keys if key in first], board, split, links)
+    return join([heading("Wrong where others were right", said, every, "."), shown])
+
+
+def _facts(board: Board, split: SplitKey, result: ScoreCell, scale: Scale, known: SystemFacts | None) -> Html:
+    """What is known about the entry; facts that are not known, or do not apply, are left out."""
+    entry, score, standing = result.entry, result.headline, board.standings(split).get(result.entry.origin)
+    value, low, high = (figure(part, score.name) for part in (score.value, score.low, score.high))
+    interval = f"{value}, {low} to {high} ({visible(result.method, 40)}; {result.clusters:,} clusters of samples)"
+    rank = None
+    if standing is not None and len(board.standings(split)) > 1:
         few = "; too few clusters of samples for reliable intervals" if standing.few_clusters else ""
-        rank = (
-            f"{standing.rank}, between {standing.low} and {standing.high}; {standing.first:.0%} chance of being first; "
-        )
-        rank += f"tie group {standing.tie_group}{few}"
+        rank = f"between {standing.low} and {standing.high}; {standing.first:.0%} chance of being first{few}"
     failed = f"; {known.failed:,} failed and are not among them" if known is not None and known.failed else ""
-    silent = f"{result.none:,} without a readable answer, {result.blocked:,} refused, of {result.n:,} judged"
-    entered = "not known"
+    silent = f"{result.none:,} without a readable answer, {result.blocked:,} refused" if result.no_answer else None
+    entered = None
     if known is not None and known.entered:
         what = "the day its run started" if known.manifest else "the day of its receipt"
         entered = f"{visible(known.entered, 10)}, {what}"
-    mark = _CONTAMINATION.get(known.contamination) if known else None
+    mark = _CONTAMINATION.get(known.contamination) if known and is_model(entry) else None
     cutoff = join([named(result.knowledge_cutoff, 30), f": {mark}" if mark else None])
-    return facts(
-        [
-            ("System", named(entry.name)),
-            ("Team", named(entry.team, 60)),
-            (scale.title, interval),
-            ("Rank", rank),
-            ("Regime", "a rule without a language model" if entry.regime == "none" else named(entry.regime, 30)),
-            ("Provenance", _PROVENANCES.get(entry.provenance, visible(entry.provenance, 30))),
-            ("No answer", silent),
-            ("Judged", f"{result.n:,} of {result.n_split:,} samples{failed}"),
-            ("Entered", entered),
-            ("Main model", model_said(result.facts)),
-            ("Cutoff", DASH if result.knowledge_cutoff == "none" else cutoff),
-            ("Cost", _cost(known)),
-            ("In its makers' words", named(result.about, 2000) if result.about else None),
-        ]
-    )
+    how = _PROVENANCES.get(entry.provenance, visible(entry.provenance, 30))
+    rows: Sequence[tuple[str, Html | str | None]] = [
+        ("Team", named(entry.team, 60)),
+        ("95% interval", interval),
+        ("Rank", rank),
+        ("Regime", named(entry.regime, 30) if entry.regime != "none" else None),
+        ("Answers", None if is_frozen(split.edition) and entry.provenance == "uploaded" else how),
+        ("No answer", silent),
+        ("All prompts", _became(known)),
+        ("Judged", f"{result.n:,} of {result.n_split:,} samples{failed}"),
+        ("Entered", entered),
+        ("Main model", model_said(result.facts)),
+        ("Cutoff", cutoff if result.knowledge_cutoff not in ("none", "") and is_model(entry) else None),
+        ("Cost", _cost(known)),
+        ("About it", named(result.about, 2000) if result.about else None),
+    ]
+    return join([heading("About this entry"), facts(rows)])
 
 
-def _cost(known: SystemFacts | None) -> str:
+def _became(known: SystemFacts | None) -> str | None:
+    """What became of the answers of a run, by its own record; None without one, or if all were read."""
+    record = json.loads(known.manifest) if known and known.manifest else {}
+    counts = record.get("counts", {})
+    rest = [f"{counts[fate]:,} {words}" for fate, words in _FATES.items() if counts.get(fate)]
+    if not rest:
+        return None
+    if elsewhere := record.get("elsewhere"):
+        rest.append(f"{elsewhere:,} of these state an answer later in the text, where it does not count")
+    return f"{counts['read']:,} of {counts['asked']:,} answers read; {'; '.join(rest)}"
+
+
+def _cost(known: SystemFacts | None) -> str | None:
     if known is None or (known.cost_usd is None and known.tokens_in is None):
-        return "unknown"
+        return None
     cost = "price unknown" if known.cost_usd is None else money(known.cost_usd)
     if known.cost_usd and known.judged:
         cost += f", {money(known.cost_usd / known.judged)} a sample"
@@ -234,7 +302,7 @@ def mistakes_section(
         by_period, by_prompt: its scores; the first prompt is the headline.
         links: to pages.
     """
-    title, scale, origin = "Where it fails", scale_of(board, split), by_prompt[0].entry.origin
+    title, scale, origin = "What it is good and bad at", scale_of(board, split), by_prompt[0].entry.origin
     found, cells = board.first(Mistakes, split, origin=origin), board.rows(ConfusionCell, split, origin=origin)
     if found is None:
         revealed = board.is_revealed(split)
@@ -245,9 +313,9 @@ def mistakes_section(
         [
             heading(title),
             _sentence(found, links.to("samples", split, wrong=found.origin)),
+            el("ul", *(el("li", line) for line in weak if line)) if any(weak) else None,
             _confusion(cells, split),
             _by_class(cells, by_prompt[0], scale),
-            el("ul", *(el("li", line) for line in weak if line)) if any(weak) else None,
         ]
     )
 
@@ -257,14 +325,7 @@ def _sentence(found: Mistakes, address: str | None) -> Html:
         return el("p", f"Nowhere: it was right on all {found.n:,} samples.")
     see = inner_link(address, "See these samples") if address is not None else None
     share = f"It was wrong on {found.wrong:,} of {found.n:,} samples ({found.wrong / found.n:.0%}). "
-    others = None
-    if found.compared:
-        these = f"the {found.compared:,} of them that other systems judged"
-        these = f"all {found.wrong:,}" if found.compared == found.wrong else these
-        others = f"Most other ranked systems were right on {found.others_right:,} of {these}. "
-        if not found.others_right:
-            others = f"Most other ranked systems failed on {these} as well. "
-    return el("p", share, others, see, "." if see else None)
+    return el("p", share, see, "." if see else None)
 
 
 def _confusion(cells: Sequence[ConfusionCell], split: SplitKey) -> Html:
@@ -272,8 +333,9 @@ def _confusion(cells: Sequence[ConfusionCell], split: SplitKey) -> Html:
     highest = max((max(cell.label, cell.said) for cell in cells), default=0)
     names = class_names(split.task, max(highest + 1, 2))
     heads = [(label, f"It said {name}") for label, name in enumerate(names)]
-    heads = [*reversed(heads), (NO_ANSWER, "No answer"), (REFUSED, "Blocked")]
     counts = {(cell.label, cell.said): cell.samples for cell in cells}
+    silent = ((NO_ANSWER, "No answer"), (REFUSED, "Blocked"))
+    heads = [*reversed(heads), *(one for one in silent if any(said == one[0] for _, said in counts))]
     columns: list[Column] = [("name", "Truth"), *(("number", head) for _, head in heads), ("number", "Right")]
     rows = []
     for label in reversed(range(len(names))):
@@ -302,25 +364,23 @@ def _by_class(cells: Sequence[ConfusionCell], result: ScoreCell, scale: Scale) -
 
 
 def _weakest(what: str, results: Sequence[ScoreCell], scale: Scale) -> str | None:
-    """The worst scores with their intervals, and whether their distance from the best may be chance."""
+    """The worst scores and the best one with their intervals; None if these overlap, as chance explains that."""
     if len(results) < 2:
         return None
     ordered = sorted(results, key=lambda result: (-scale.order(result.headline.value), str(getattr(result, what))))
     worst, best = ordered[0].headline, ordered[-1].headline
-    if worst.value == best.value:
+    if not (worst.high < best.low or best.high < worst.low):
         return None
-    named = ", ".join(_one(what, result) for result in ordered[: min(_WEAKEST, len(ordered) - 1)])
-    apart = worst.high < best.low or best.high < worst.low
-    rest = "" if apart else ". The intervals overlap: this may be chance"
-    return f"Weakest {what}s by {scale.title}: {named}; the best is {_one(what, ordered[-1])}{rest}."
+    weak = ", ".join(_one(what, result) for result in ordered[: min(_WEAKEST, len(ordered) - 1)])
+    return f"Best {what} by {scale.title}: {_one(what, ordered[-1])}; weakest: {weak}."
 
 
 def _one(what: str, result: ScoreCell) -> str:
     return f"{visible(str(getattr(result, what)), 40)} with {estimate(result.headline, 2)}"
 
 
-def calibration_section(board: Board, split: SplitKey, origin: str) -> Html:
-    """An entry's calibration: a reliability plot with its table, Brier score and ECE."""
+def calibration_section(board: Board, split: SplitKey, origin: str) -> Html | None:
+    """An entry's calibration: a reliability plot with its table, Brier score and ECE; None if it states no chances."""
     if not board.is_revealed(split):
         return join([heading("Calibration"), el("p", "Shown once the labels are revealed.")])
     found = sorted(
@@ -328,7 +388,7 @@ def calibration_section(board: Board, split: SplitKey, origin: str) -> Html:
         key=lambda row: (not row.headline, row.prompt, row.subject != _CHOSEN, row.subject),
     )
     if not found:
-        return join([heading("Calibration"), el("p", "It states no probabilities.")])
+        return None
     first = found[0]
     if first.brier is None:
         said = f"It states probabilities on {first.n:,} samples, too few to judge its calibration."
@@ -348,8 +408,8 @@ def calibration_section(board: Board, split: SplitKey, origin: str) -> Html:
         "out and is an upper bound. A high p says nothing: with few samples a large error goes unseen"
     )
     limits = DASH
-    if first.brier_low is not None and first.brier_high is not None:
-        limits = f"{first.brier:.3f} ({first.brier_low:.3f} to {first.brier_high:.3f})"
+    if first.brier.low is not None and first.brier.high is not None:
+        limits = f"{first.brier.value:.3f} ({first.brier.low:.3f} to {first.brier.high:.3f})"
     lines = [
         ("Brier score", limits, brier),
         ("ECE", _error(first), ece),
@@ -358,8 +418,7 @@ def calibration_section(board: Board, split: SplitKey, origin: str) -> Html:
     figures = facts((term, join([value, el("small", f" {what}.")])) for term, value, what in lines)
     drawn = el("div", reliability_plot(bins), listed, class_="hf-beside")
     few = el("p", "There are too few clusters of samples for reliable intervals.") if first.few_clusters else None
-    prompts = _prompts(found) if len(found) > 1 else None
-    return join([heading("Calibration", _EXPLAINED), figures, few, drawn, prompts])
+    return join([heading("Calibration", _EXPLAINED), figures, few, drawn])
 
 
 def _subject(name: str) -> str:
@@ -373,19 +432,6 @@ def _error(found: CalibrationRow) -> str:
         return DASH
     tested = "" if found.ece_p_value is None else f"; calibrated: p = {found.ece_p_value:.3f}"
     return f"{found.ece:.3f} ({found.ece_debiased:.3f}{tested})"
-
-
-def _prompts(found: Sequence[CalibrationRow]) -> Html:
-    """Calibration of all prompts."""
-    rows: list[list[Cell]] = []
-    for one in found:
-        brier: Cell = DASH
-        if one.brier is not None and one.brier_low is not None and one.brier_high is not None:
-            brier = f"{one.brier:.3f}", f"{one.brier_low:.2f}{DASH}{one.brier_high:.2f}"
-        rows.append([(named(one.prompt, 60), _subject(one.subject)), brier, _error(one), f"{one.n:,}"])
-    columns = [("name", "Prompt"), ("number", "Brier score"), ("number", "ECE"), ("number", "Samples")]
-    listed = scrolled(table("Calibration by prompt", columns, rows, "hf-prompts"))
-    return el("details", el("summary", "Every prompt and class"), listed)
 
 
 PAGE = Page("System", "system", _compose, _LEDE, _copies, "systems")

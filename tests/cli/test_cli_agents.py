@@ -66,6 +66,34 @@ def test_without_a_release_there_is_nothing_to_analyse(cli, place) -> None:
     assert "no-release" in cli("analyse", "agents", "--edition", "2023Q2", code=1)
 
 
+def test_a_model_justifies_its_answers_at_no_cost_to_scores_and_judges_rate_the_reasons_by_a_rubric(
+    cli, make, place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def say(request: Request) -> Answer:
+        last = request.messages[-1].text
+        if "criteria" in last:
+            return Answer('{"consistent": 4, "post": 5, "note": 3, "evidence": 2}', Finish.STOP, 10, 5)
+        return Answer("Because the river\nis salt." if "Justify" in last else "Yes", Finish.STOP, 10, 5)
+
+    model = catalogued(monkeypatch, FakeModel(fake_spec("writer", free=True), say))
+    make.release(make.notes(2, 2, months=(4,)))
+    at = ("--edition", "2023Q2", "--task", "x-notes")
+    plain = ("evaluate", *at, "--model", "writer", "--prompts", "manual")
+    judge = ("judge", *at, "--rubric", "justification-4", "--model", "writer")
+    cli(*plain)
+    assert "no-reasons" in cli(*judge, code=2)
+    before, asked = cli.json("score", "--edition", "2023Q2", "--private"), len(model.asked)
+    cli(*plain, "--set", "justify=true")
+    after = cli.json("score", "--edition", "2023Q2", "--private")
+    assert len(model.asked) == asked + 4 * 2
+    rows = [row for row in after["scores"] if row not in before["scores"]] if isinstance(after, dict) else after
+    assert rows
+    shown = cli(*judge)
+    assert "Justifications" in shown and "mean 4.00" in shown and "mean 2.00" in shown
+    said = {message.text for request in model.asked for message in request.messages if "Answer: 1" in message.text}
+    assert said and all("Because the river is salt." in text for text in said)
+
+
 @pytest.mark.integration
 def test_every_table_comes_from_one_command_on_real_statements_and_a_script(cli, place, shared_data: Path) -> None:
     source = shared_data / "liar_new/liar_new.jsonl.gz"

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from hellofresh.cli.arguments.training import FORMATS
-from hellofresh.evidence.retrieval.sources import SOURCES
 from tests.conftest import Cli
 from tests.retrieval.conftest import small_documents, small_queries, write_rows
 
@@ -22,10 +20,6 @@ def source(place: Path) -> Path:
     qrels = (f"q{number} 0 {item.id} 1\n" for number, item in enumerate(small_documents()))
     (folder / "qrels").write_text("".join(qrels))
     return folder
-
-
-def test_the_formats_of_the_command_line_are_those_that_can_be_read() -> None:
-    assert tuple(SOURCES) == FORMATS
 
 
 def test_a_corpus_goes_from_its_source_to_figures(source: Path, cli: Cli) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from hellofresh.cli import main
 from hellofresh.models import Answer, Finish, Request
-from hellofresh.runs.prompts import load_prompt_set
+from hellofresh.results.split.entries import entry_of_run
+from hellofresh.runs.prompts import PAPER, STANDARD, load_prompt_set
 from hellofresh.runs.regimes import REGIMES, regimes_for
 from hellofresh.tasks import TASKS
 from tests.fakes import FakeModel, catalogued, fake_spec
@@ -36,7 +38,9 @@ def test_list_names_every_prompt_of_every_task_and_regime(cli) -> None:
     rows = cli.json("prompts")
     sets = {(task, REGIMES[regime].prompts_from) for task in TASKS for regime in regimes_for(TASKS[task])}
     found = [(row["task"], row["regime"], row["prompt"]) for row in rows]
-    assert sorted(found) == sorted((*one, prompt.id) for one in sets for prompt in load_prompt_set(*one).prompts)
+    both = {one.sha256: one for pair in sets for one in (load_prompt_set(*pair), load_prompt_set(*pair, STANDARD))}
+    assert sorted(found) == sorted((one.task, one.regime, prompt.id) for one in both.values() for prompt in one.prompts)
+    assert {row["set"] for row in rows if row["task"] == "x-notes" and row["lacks"]} == {STANDARD}
     assert len(found) > 500
     assert {row["regime"] for row in rows} == {regime.prompts_from for regime in REGIMES.values()}
 
@@ -72,11 +76,11 @@ def test_show_walks_through_an_agents_whole_conversation_with_its_searches(cli, 
 
 def test_rephrase_writes_a_set_that_evaluate_takes(cli, make, place, writer) -> None:
     out = place / "own.toml"
-    arguments = ("prompts", "x-notes", "--rephrase", "writer", "--out", out)
+    arguments = ("prompts", "x-notes", "--prompt-set", "standard", "--rephrase", "writer", "--out", out)
     done = cli.json(*arguments)
     assert (done["prompts"], writer.closed) == (["manual", "rephrased-1"], 1)
     assert "attempt 1: taken" in cli.err
-    assert load_prompt_set("x-notes", "zero-shot", out).prompts[1].instruction == GOOD
+    assert load_prompt_set("x-notes", "zero-shot", str(out)).prompts[1].instruction == GOOD
     make.release(make.notes(2, 2))
     writer.say = says("Yes")
     done = cli.json("evaluate", *HERE, "--model", "writer", "--prompt-set", out)
@@ -116,8 +120,23 @@ def test_the_embedded_model_rephrases_well_or_is_refused_clearly(capsys, place) 
     code = main(["prompts", "x-notes", "--rephrase", "smollm2-135m", "--out", str(out), "--json"])
     said = capsys.readouterr()
     if code == 0:
-        made = [prompt.id for prompt in load_prompt_set("x-notes", "zero-shot", out).prompts]
+        made = [prompt.id for prompt in load_prompt_set("x-notes", "zero-shot", str(out)).prompts]
         assert made == json.loads(said.out)["prompts"]
     else:
         assert (code, out.exists()) == (1, False)
         assert "smollm2-135m: no usable rephrasing in 4 attempts (at last: " in said.err
+
+
+def test_runs_of_two_sets_are_two_rows_that_name_their_set_and_refusals_are_counted_both_ways(
+    cli, make, writer
+) -> None:
+    make.release(make.notes(2, 2))
+    writer.say = lambda asked: Answer("As an aside, yes" if asked.sample.id == "xn-4000" else "Yes", Finish.STOP)
+    sets = {PAPER: "writer", STANDARD: "writer (standard prompts)"}
+    runs = [Path(cli.json("evaluate", *HERE, "--model", "writer", "--prompt-set", name)["folder"]) for name in sets]
+    entries = [entry_of_run(run) for run in runs]
+    assert [entry.system for entry in entries] == [*sets.values()]
+    assert all(entry.about.endswith(f"Its prompt set: {name}.") for entry, name in zip(entries, sets, strict=True))
+    shown = cli("runs", "show", runs[0].name)
+    assert "Refusals among 60 answers" in shown and "as in HelloFresh (2024) 5" in shown and "here 0" in shown
+    assert "no paper asks this" in cli("prompts", "liar", "zero-shot", "--prompt-set", PAPER, code=1)

@@ -10,9 +10,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from collectors.labelled import IMPORTERS
 from hellofresh.cli import _handler, main
-from hellofresh.cli.arguments import all_nouns, command_line, declare, submitting
+from hellofresh.cli.arguments import all_nouns, command_line, declare, submitting, training
 from hellofresh.cli.arguments.parser import CommandParser
+from hellofresh.evidence.retrieval.sources import SOURCES
+from hellofresh.rewards.base import CRITERIA
 from hellofresh.submissions.format import REGIMES
 from hellofresh.submissions.inbox import VARIABLE
 from hellofresh.tasks.samples import Split
@@ -167,3 +170,5 @@ def test_names_that_help_repeats_are_those_of_the_rooms_that_own_them() -> None:
     assert tuple(map(str, Split)) == declare.SPLIT
     assert submitting.REGIMES == REGIMES
     assert submitting.INBOX_VARIABLE == VARIABLE
+    assert tuple(SOURCES) == training.FORMATS
+    assert (set(training.JUDGED), training.CRITERIA) == (set(IMPORTERS), CRITERIA)

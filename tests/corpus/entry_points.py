@@ -85,7 +85,7 @@ def settings(folder: Path, name: str, content: bytes) -> set[str]:
 def prompts(folder: Path, name: str, content: bytes) -> set[str]:
     path = folder / "prompts.toml"
     path.write_bytes(content)
-    return _codes(lambda: load_prompt_set("x-notes", "zero-shot", path))
+    return _codes(lambda: load_prompt_set("x-notes", "zero-shot", str(path)))
 
 
 DUMP = Dump(Path())

@@ -135,12 +135,19 @@ def where(seen: Visit) -> tuple[str, str]:
     return readings[-1]
 
 
-def test_a_ticked_sample_opens_below_and_a_chart_tells_its_numbers(visit: Callable[[str], Visit]) -> None:
+def test_a_ticked_sample_opens_where_it_is_and_a_chart_tells_its_numbers(visit: Callable[[str], Visit]) -> None:
     seen = visit("light")
     page = go(seen, f"samples?{QUARTER}")
     tick(page, 1)
-    expect(page.locator(".hf-answers")).to_be_visible()
+    opened = page.get_by_role("dialog")
+    expect(opened.get_by_role("heading", name="The sample")).to_be_in_viewport()
+    expect(opened.locator(".hf-answers")).to_be_visible()
     assert seen.query["sample"].startswith("xn-")
+    assert serious_findings(page) == []
+    opened.get_by_role("button", name="Close").click()
+    expect(opened).to_be_hidden()
+    seen.settle(".hf-foot")
+    assert "sample" not in seen.query
     page = go(seen, "leaderboard")
     page.get_by_role("tab", name="Charts").click()
     chart = page.locator("[data-testid=stVegaLiteChart]").first

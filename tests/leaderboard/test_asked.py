@@ -126,5 +126,5 @@ def test_where_texts_are_withheld_neither_is_shown(workspace: Workspace) -> None
     for _, frame, instruction, answer in asked(workspace):
         assert plain(frame) not in copy and plain(instruction) not in copy and answer not in copy
     assert "text withheld" not in copy
-    for part in ("Texts withheld.", "Who was right", "How hard they are", "samples by id, with what systems answered"):
+    for part in ("Texts withheld.", "samples by id, with what systems answered"):
         assert part in copy

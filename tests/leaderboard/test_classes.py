@@ -24,7 +24,6 @@ from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import Statement, get_task
 from hellofresh.tasks.samples import Candidate, Label
 from leaderboard.components.labels import Links
-from leaderboard.components.scale import plain_scale
 from leaderboard.data.board import Board, BoardEntry, MetricValue, SplitKey, load_board
 from leaderboard.export import export_board
 from leaderboard.views.system import entry_page
@@ -125,9 +124,8 @@ def test_a_metric_of_numbers_has_a_plain_table_and_no_confusion() -> None:
            **dict.fromkeys(MODEL_FACTS),
            "metric": [value.name], **{name: [value[k]] for k, name in enumerate(value._fields) if k}}  # fmt: skip
     tables = {name: pl.DataFrame(schema=table.schema) for name, table in TABLES.items()}
-    board, scale = Board(_tables=tables | {"scores": pl.DataFrame([row])}), plain_scale("corrections")
+    board = Board(_tables=tables | {"scores": pl.DataFrame([row])})
     page = str(entry_page(board, split, board.headlines(split)[0], NOWHERE))
     assert "6.200" in page and "5.10" in page and "Overall quality" in page
-    assert "Where it fails" not in page and "It said" not in page
-    (low, high) = (scale.share(5.1), scale.share(7.3))
-    assert f"--low:{100 * low:.2f}%;--width:{100 * (high - low):.2f}%" in page
+    assert "good and bad at" not in page and "It said" not in page
+    assert "6.200 Overall quality" in text(page) and page.count('class="hf-lane') == 1

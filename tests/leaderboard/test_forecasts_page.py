@@ -31,7 +31,7 @@ def test_the_page_ranks_by_the_index_and_names_the_hardest_samples(
     (page,) = (tmp_path / "copy").glob("x-notes/2026Q4-prospective/forecasts.html")
     for shown in (text(opened("forecasts")), text(page.read_text(encoding="utf-8"))):
         assert shown.index("seer") < shown.index("guesser")
-        for part in ("What comes next", f"{index:.1f}", "Log score", "Resolution", "The hardest samples", "16 decided"):
+        for part in ("Resolved", f"{index:.1f}", "Log score", "Resolution", "The hardest samples", "16 decided"):
             assert part in shown
     # Both teams are wrong about the last two samples, and sure of it.
     hardest = text(page.read_text(encoding="utf-8")).partition("The hardest samples")[2]

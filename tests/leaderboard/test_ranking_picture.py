@@ -10,16 +10,18 @@ import polars as pl
 import pytest
 
 from hellofresh.core.systems import ModelFacts
-from hellofresh.results.board.schema import TABLES
+from hellofresh.results.board.schema import TABLES, SystemFacts
 from hellofresh.results.standings import Pair, Standing
 from hellofresh.tasks.samples import PROSPECTIVE
 from leaderboard.components.labels import Links
 from leaderboard.components.ranking import AT_FIRST, RankingPicture, field, front_of
 from leaderboard.components.scale import Scale
-from leaderboard.components.standings import Line
+from leaderboard.components.standings import ONLY_UPLOADS, Line, only_uploads
 from leaderboard.data.board import Board, BoardEntry, MetricValue, ScoreCell, SplitKey
+from leaderboard.views.compare import short_verdict
 
 SPLIT = SplitKey("2023Q2", "x-notes")
+NOWHERE = Links({}, "index.html")
 SCALE = Scale("F1", reference=0.667, answer="helpful", people=MetricValue("f1", 0.86, 0.8, 0.9))
 
 
@@ -41,7 +43,7 @@ def board(pairs: Sequence[tuple[str, str, float]] = ()) -> Board:
 
 def drawn(lines: Sequence[Line], pairs: Sequence[tuple[str, str, float]] = (), split: SplitKey = SPLIT) -> list[str]:
     """The classes of each row."""
-    ranking = RankingPicture.of(lines, board(pairs), split, SCALE, Links({}, "index.html"))
+    ranking = RankingPicture.of(lines, board(pairs), split, SCALE, NOWHERE)
     return re.findall(r'<li class="([^"]*)"', str(ranking.draw()))
 
 
@@ -58,7 +60,7 @@ def test_the_seal_says_real_only_where_the_second_is_in_another_tie_group(
     groups: Sequence[int], title: str, real: bool | None
 ) -> None:
     lines = [line("abcd"[k], 0.9 - k / 10, group, rank=k + 1) for k, group in enumerate(groups)]
-    front = front_of(lines, SPLIT, SCALE)
+    front = front_of(lines, SCALE)
     assert front is not None and (re.sub("<[^>]*>", "", str(front.title)), front.real) == (title, real)
     seal = str(front.seal)
     assert ("lead is real" in seal, "too close to call" in seal) == (real is True, real is False)
@@ -66,18 +68,22 @@ def test_the_seal_says_real_only_where_the_second_is_in_another_tie_group(
 
 def test_an_upload_to_a_main_split_is_hollow_and_never_carries_the_headline() -> None:
     lines = [line("up", 0.9, 1, source="uploaded"), line("own", 0.8, 2, rank=2)]
-    front = front_of(lines, SPLIT, SCALE)
+    front = front_of(lines, SCALE)
     assert front is not None and front.leaders[0].result.entry.name == "own"
     assert ["hf-hollow" in row for row in drawn(lines)] == [True, False]
+    assert front_of(lines[:1], SCALE) is None and only_uploads(lines[:1]) and not only_uploads(lines)
+    assert str(short_verdict(lines[:1], board(), SPLIT, SCALE, NOWHERE)[0]).strip() == ONLY_UPLOADS
     prospective = SPLIT._replace(kind=PROSPECTIVE)
-    front = front_of(lines, prospective, SCALE)
+    known = SystemFacts("of-up", "", "", False, "", 9, None, None, None, None, "")
+    lines = [replace(one, facts=known) for one in lines]
+    front = front_of(lines, SCALE)
     assert front is not None and front.leaders[0].result.entry.name == "up"
     assert not any("hf-hollow" in row for row in drawn(lines, split=prospective))
 
 
 def test_a_bracket_joins_the_rows_of_a_tie_group_also_where_some_are_filtered_out() -> None:
     lines = [line("abcde"[k], 0.9 - k / 10, group, rank=k + 1) for k, group in enumerate((1, 1, 1, 2, 3))]
-    ranking = RankingPicture.of(lines, board(), SPLIT, SCALE, Links({}, "index.html"))
+    ranking = RankingPicture.of(lines, board(), SPLIT, SCALE, NOWHERE)
 
     first, middle, last, alone = "hf-tied hf-tied-first", "hf-tied ", "hf-tied hf-tied-last", "hf-row hf-"
     for kept, expected in (
@@ -99,7 +105,7 @@ def test_the_row_under_the_pointer_dims_those_that_do_not_differ_significantly()
 
 def test_the_first_fifty_rows_are_shown_and_the_others_on_demand() -> None:
     lines = [line(f"m{k:03d}", 0.9, 1, rank=k + 1) for k in range(AT_FIRST + 7)]
-    ranking = RankingPicture.of(lines, board(), SPLIT, SCALE, Links({}, "index.html"))
+    ranking = RankingPicture.of(lines, board(), SPLIT, SCALE, NOWHERE)
     before, _, after = str(ranking.draw()).partition("<details>")
     assert (before.count("<li"), after.count("<li")) == (AT_FIRST, 7) and f"Show all {AT_FIRST + 7} systems" in after
 

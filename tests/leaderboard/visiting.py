@@ -69,8 +69,9 @@ def html(page: Visit) -> str:
 
 
 def text(shown: Visit | str) -> str:
-    """A page, or HTML, without its tags."""
+    """A page, or HTML, without its tags and without what it hides."""
     source = shown if isinstance(shown, str) else html(shown)
+    source = re.sub(r'<span[^>]* hidden(="")?>.*?</span>', "", source)
     return " ".join(unescape(re.sub(r"<[^>]*>", " ", source)).split())
 
 

@@ -18,6 +18,8 @@ from hellofresh.runs.dry_run import PlannedQuestion, preview
 from hellofresh.runs.equipment import prompted
 from hellofresh.runs.prompts import (
     MANUAL,
+    PAPER,
+    STANDARD,
     TOO_EARLY,
     Prompt,
     PromptSet,
@@ -27,6 +29,7 @@ from hellofresh.runs.prompts import (
 )
 from hellofresh.runs.prompts.rephrase import faults
 from hellofresh.runs.regimes import REGIMES, get_regime, regimes_for
+from hellofresh.runs.regimes._base import ChoiceSettings
 from hellofresh.tasks import TASKS, get_task
 from hellofresh.tasks.outputs import Choice
 from tests.fakes import fails_with
@@ -126,7 +129,7 @@ def test_a_slot_that_the_task_does_not_know_is_named() -> None:
 def load(tmp_path: Path, text: str | bytes) -> PromptSet:
     path = tmp_path / "set.toml"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return load_prompt_set("x-notes", "zero-shot", path)
+    return load_prompt_set("x-notes", "zero-shot", str(path))
 
 
 def test_a_set_of_ones_own_is_read(tmp_path) -> None:
@@ -177,7 +180,7 @@ def test_a_bad_set_is_refused_with_its_code_and_file(tmp_path, name: str) -> Non
 def test_a_set_that_is_not_there_is_refused(tmp_path) -> None:
     for path in (tmp_path / "none.toml", tmp_path):
         with fails_with("missing-file"):
-            load_prompt_set("x-notes", "zero-shot", path)
+            load_prompt_set("x-notes", "zero-shot", str(path))
 
 
 SEEN = [("Is it helpful", "Was it helpful"), ("POST", "TWEET"), ('"manual"', '"other"')]
@@ -199,7 +202,7 @@ def test_prompts_are_chosen_by_name_in_the_order_of_the_set() -> None:
             prompts.choose(names)
 
 
-@pytest.mark.parametrize("name", [name for name in REGIMES if REGIMES[name].gives is Choice])
+@pytest.mark.parametrize("name", [name for name in REGIMES if isinstance(REGIMES[name].settings, ChoiceSettings)])
 def test_a_regime_can_offer_every_task_of_choices_that_it_is_too_early(name: str) -> None:
     for task in (task.name for task in TASKS.values() if name in regimes_for(task)):
         plain, offering = (get_regime(name, settings).prompt_set(task) for settings in ((), ("early=true",)))
@@ -287,12 +290,58 @@ def test_missing_steps_and_slots_are_named() -> None:
 
 def test_the_projects_manual_instructions_meet_the_criteria_of_their_sets() -> None:
     for task in (name for name in TASKS if TASKS[name].classes):
-        prompts = load_prompt_set(task, "zero-shot")
+        prompts = load_prompt_set(task, "zero-shot", STANDARD)
         of_many = bool(TASKS[task].prompts) and TASKS[task].prompts not in TASKS
         assert len(prompts.criteria) >= (2 if of_many else 6)
         for prompt in prompts.prompts[: None if of_many else 1]:
             answer = Answer(prompt.instruction, Finish.STOP)
             assert faults(answer, ["word " * 40], prompts.criteria, prompts.answers) == []
+
+
+ASKED = {
+    "x-notes": r"judge whether it is misleading.*note.*additional context.*'yes' if the post misleads and the note.*"
+    r"helpful additional context.*other cases say 'no'",
+    "wikipedia-edits": r"paragraph.*deletion.*addition.*judge whether these are correct and deserve to be accepted.*"
+    r"'yes' if the deletion and the addition are both correct and to be accepted.*other cases say 'no'",
+}
+"""The content of the questions of HelloFresh (2024), in its order."""
+
+
+@pytest.mark.parametrize("task", ASKED)
+def test_the_set_paper_asks_what_hellofresh_asks_and_its_rephrasings_differ_in_wording_alone(task: str) -> None:
+    for regime in ("zero-shot", "web-search", "web-search-dated", "placebo"):
+        whole = load_prompt_set(task, regime)
+        assert (whole.name, whole.answers, len(whole.prompts)) == (PAPER, ("no", "yes"), 5)
+        assert re.search(ASKED[task], whole.prompts[0].instruction)
+        taken: list[str] = []
+        for prompt in whole.prompts:
+            assert faults(Answer(prompt.instruction, Finish.STOP), taken or ["word " * 60], whole.criteria) == []
+            assert ("ummaries" in prompt.instruction) == (regime != "zero-shot")
+            taken.append(prompt.instruction)
+        order = (*(["summaries"] if regime != "zero-shot" else []), *ORDER[task])
+        places = [whole.frame.index(f"{{{slot}}}") for slot in order]
+        assert places == sorted(places)
+    query = load_prompt_set(task, "web-search").steps["query"]
+    assert all(words in query for words in ("first {number} results", "at most 15 words"))
+    assert "at most 150 words" in load_prompt_set(task, "web-search").steps["summary"].lower()
+
+
+ORDER = {
+    "x-notes": ("post_date", "post", "note"),
+    "wikipedia-edits": ("article", "section", "date", "paragraph", "deleted", "added"),
+}
+
+
+def test_a_set_is_named_and_the_papers_is_the_default_where_a_paper_asks() -> None:
+    assert load_prompt_set("x-notes", "search-agent").name == PAPER
+    assert "misleading" in load_prompt_set("x-notes", "search-agent").prompts[0].instruction
+    for task, regime in (("liar-new", "zero-shot"), ("wikipedia-edits", "propose")):
+        assert load_prompt_set(task, regime).name == STANDARD
+        with pytest.raises(PromptError, match="no paper asks this"):
+            load_prompt_set(task, regime, PAPER)
+    assert load_prompt_set("x-notes", "zero-shot", STANDARD).name == STANDARD
+    both = [load_prompt_set("claim-responses", "evidence-response", name) for name in (PAPER, STANDARD)]
+    assert [bool(re.search("judge.*explain", one.prompts[0].instruction.lower())) for one in both] == [True, False]
 
 
 def test_a_task_that_chooses_nothing_and_names_no_prompts_says_so(monkeypatch) -> None:
@@ -327,16 +376,18 @@ def test_every_set_of_the_project_survives_being_written(regime: str) -> None:
 
 @pytest.mark.parametrize("regime", regimes_for(TASKS["x-notes"]))
 def test_a_preview_shows_every_question_filled(make, regime: str) -> None:
-    for sample in (make.note(1), make.edit(1)):
+    for sample in (item for item in (make.note(1), make.edit(1)) if regime in regimes_for(get_task(item.task))):
         equipment = prompted(get_task(sample.task), REGIMES[regime])
         calls = asyncio.run(preview(equipment, sample))
         questions = [item for item in calls if isinstance(item, PlannedQuestion)]
         steps = {item.step for item in questions}
         searching = {"query", "summarise-1", "classify"} if REGIMES[regime].needs else {"classify"}
         numbers = range(1, 5)
+        asked = [f"{n}{turn}" for n in numbers for turn in ("", "-2", "-3")]
         known = {
             "search-agent": {"turn-1", "search-1", "turn-2", "search-2", "turn-3"},
-            "hiss": {"parts", "decide", *(f"{step}-{n}" for step in ("doubt", "search", "check") for n in numbers)},
+            "hiss": {"parts", "decide", *(f"{step}-{place}" for step in ("doubt", "check") for place in asked)}
+            | {f"search-{n}" for n in range(1, 13)},
             "retrieve-verify": {"query", "search-1", "draft", "claims", "decide"}
             | {name for n in numbers for name in (f"search-{n + 1}", f"verify-{n}")},
         }

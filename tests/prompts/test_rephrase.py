@@ -9,11 +9,11 @@ import pytest
 from hellofresh.core.errors import UsageError
 from hellofresh.models import Answer, Finish, Model
 from hellofresh.models.baselines import Coin
-from hellofresh.runs.prompts import PromptSet, load_prompt_set
+from hellofresh.runs.prompts import STANDARD, PromptSet, load_prompt_set
 from hellofresh.runs.prompts.rephrase import Rephrasing, faults, rephrase
 from tests.fakes import FakeModel, fails_with, fake_spec
 
-SET = load_prompt_set("x-notes", "zero-shot")
+SET = load_prompt_set("x-notes", "zero-shot", STANDARD)
 MANUAL = SET.prompts[0].instruction
 GOOD = (
     "Picture raters who seldom see things alike. Did most of them call the note below the post helpful, finding it "

@@ -146,7 +146,7 @@ def test_assigning_again_is_possible_only_before_anybody_has_rated(tmp_path: Pat
     files, _, _ = assigned(tmp_path)
     _, _, study = assigned(tmp_path)
     plan = study.assignments.raters[0]
-    study.sheet(plan).append(submission("r-1", SubmittedAnswers({"explicitness": 1}), Step.DRAFT))
+    study.sheet(plan).append(submission("r-1", SubmittedAnswers(), Step.UNDONE))
     with pytest.raises(UsageError, match="submitted already"):
         assigned(tmp_path)
     assert progress(open_study(page_folder(files)))[0].submitted == 0
@@ -172,11 +172,9 @@ def test_a_changed_rubric_is_noticed(tmp_path: Path) -> None:
         open_study(page_folder(files))
 
 
-def test_the_latest_step_about_a_response_counts_and_drafts_of_older_files_do_not(tmp_path: Path) -> None:
+def test_the_latest_step_about_a_response_counts(tmp_path: Path) -> None:
     sheet = RaterSheet(tmp_path / "sheet.jsonl")
     answers = full_answers(RUBRIC, LINKS)
-    sheet.append(submission("r-1", SubmittedAnswers({"explicitness": 0}), Step.DRAFT))
-    assert sheet.state().submitted == {}
     sheet.extend([submission("r-1", answers), submission("r-2", answers)])
     sheet.append(submission("r-2", SubmittedAnswers(), Step.UNDONE))
     assert list(sheet.state().submitted) == ["r-1"]

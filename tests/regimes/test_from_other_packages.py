@@ -79,7 +79,7 @@ def test_the_worked_example_of_a_regime_asks_for_an_objection_and_judges_with_it
     regime, path = module.Objection(), tmp_path / "set.toml"
     path.write_text(_block("toml", "objection"))
     world = stage.World({"objection": "It cites no source.", "classify": "No."}, {}, [])
-    outcome = stage.judged(regime, make.note(1), world, load_prompt_set("x-notes", "objection", path))
+    outcome = stage.judged(regime, make.note(1), world, load_prompt_set("x-notes", "objection", str(path)))
     assert [item.step for item in world.asked] == ["objection", "classify"]
     assert "Objection:\nIt cites no source." in world.asked[-1].text
     assert [(item.prompt, item.label) for item in outcome.outputs] == [("manual", 0)]

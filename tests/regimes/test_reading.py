@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hellofresh.models import Answer, Finish
-from hellofresh.runs.regimes import read_choice
+from hellofresh.runs.regimes import is_refusal, is_refusal_of_paper, read_choice
 from hellofresh.runs.regimes._reading import DecisionForm, read_certainty, read_leaning
 from hellofresh.runs.regimes.search_agent import normalised, read_turn
 from hellofresh.tasks.outputs import Status
@@ -92,6 +92,19 @@ def test_case_and_punctuation_around_the_first_word_do_not_matter(
 ) -> None:
     text = "".join(c.upper() if up else c for c, up in zip(word[0], upper, strict=False))
     assert said(before + text + after) == word[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "here", "paper"),
+    [
+        ("Hello! How can I help?", False, True), ("I do not know. yes", False, True), ("I'm just a model", False, True),
+        ("I'm an assistant", False, True), ("As an accurate note, yes", False, True), ("I cannot", True, True),
+        ("i'm sorry, no", True, False), ("Es tut mir leid", True, False), ("Yes", False, False),
+    ],
+)  # fmt: skip
+def test_refusals_are_counted_here_and_as_hellofresh_2024_counts_them(text: str, here: bool, paper: bool) -> None:
+    answer = Answer(text, Finish.STOP)
+    assert (is_refusal(answer), is_refusal_of_paper(answer)) == (here, paper)
 
 
 @given(st.sampled_from(OPENINGS), NOISE, st.booleans(), TAIL)

@@ -25,7 +25,7 @@ def test_hiss_searches_only_for_the_parts_that_the_model_is_not_sure_of(make) ->
         "decide": DECIDED,
     }  # fmt: skip
     world = stage.World(answers, results=stage.results(2))
-    outcome = stage.judged(get_regime("hiss", ["parts=2"]), make.note(1, text=SECRET), world)
+    outcome = stage.judged(get_regime("hiss", ["parts=2", "questions=1"]), make.note(1, text=SECRET), world)
     assert steps(world) == ["parts", "doubt-1", "search-1", "check-1", "doubt-2", "decide"]
     assert [query for query, _ in world.searched] == ["moon composition"]
     asked = [item.request.messages[0].text for item in world.asked if not item.step.startswith("search")]
@@ -35,6 +35,24 @@ def test_hiss_searches_only_for_the_parts_that_the_model_is_not_sure_of(make) ->
     (choice,) = outcome.outputs
     assert (choice.label, choice.sources) == (1, ("https://example.org/1", "https://example.org/2"))
     assert all(SECRET not in message.text for message in world.of("search-1")[0].request.messages)
+
+
+def test_hiss_asks_several_questions_about_a_statement_until_it_is_settled_with_four_examples_before_them(make) -> None:
+    answers = {
+        "parts": "The moon is rock.\nCheese is soft.", "doubt-1": "Is it? Yes.", "doubt-1-2": "SEARCH: moon rock",
+        "check-1-2": "Rock, says the page.", "doubt-1-3": "SETTLED: it holds.", "doubt-2": "SETTLED: it does not.",
+        "decide": DECIDED,
+    }  # fmt: skip
+    world = stage.World(answers, results=stage.results(1))
+    stage.judged(get_regime("hiss"), make.note(1), world)
+    asked = ["parts", "doubt-1", "doubt-1-2", "search-1", "check-1-2", "doubt-1-3", "doubt-2", "decide"]
+    assert steps(world) == asked
+    texts = {item.step: item.request.messages[0].text for item in world.asked}
+    assert "Is it? Yes." in texts["doubt-1-2"] and "Rock, says the page." in texts["doubt-1-3"]
+    assert "Rock, says the page.\nit holds." in texts["decide"] and "SETTLED" not in texts["decide"]
+    assert {step: text.count("\nText: ") for step, text in texts.items() if "\nText: " in text} == dict.fromkeys(
+        [step for step in asked if step.startswith(("parts", "doubt"))], 4
+    )
 
 
 def test_retrieve_verify_keeps_only_claims_that_a_search_supports(make) -> None:

@@ -180,7 +180,7 @@ def test_every_form_of_table_gives_the_same(tmp_path: Path, cli: Cli, kind: str)
     [
         ("item,system,score\nq,a,1\nq,a,0\n" + "".join(f"q{k},b,1\n" for k in range(9)), "duplicate-score", "--repeat"),
         ("item,a,b\n" + "".join(f"q{k},1,0\n" for k in range(8)) + "q9,good,1\n", "bad-score", "'good'"),
-        ("item,a\n" + "".join(f"q{k},1\n" for k in range(9)), "too-few-systems", "1 system,"),
+        ("item,a\n" + "".join(f"q{k},1\n" for k in range(9)), "too-few-systems", "systems: 1,"),
         ("item,a,b\n" + "".join(f"q{k},NaN,1\n" for k in range(9)), "bad-score", "NaN"),
         ("item,a,b\nq,1,0\nr,1,0\ns,0,1\n", "too-few-items", "3 items"),
         ("item,a,b\n", "missing-column", "no column of numbers"),

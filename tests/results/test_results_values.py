@@ -181,7 +181,7 @@ def of_agents() -> agents.AgentPanel:
     made = BUILD.panel([BUILD.entry(release, "one", seed=n, prompts=("manual",), cost=n) for n in (1, 2, 3)], release)
     place, labels = np.arange(120), made.labels
     right = (place < 90, place >= 30, place % 5 > 0)
-    settings = (("search-agent", "offline"), ("search-agent", "offline, mode=offline"), ("zero-shot", ""))
+    settings = (("search-agent", "provider=offline"), ("search-agent", "mode=offline"), ("zero-shot", ""))
     systems = []
     for one, where, (regime, setting), origin in zip(
         made.systems, right, settings, ("agent", "base", "plain"), strict=True

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from hellofresh.models import Answer, Finish, Limits, Message, ModelSpec, Request
+from hellofresh.models import Limits, ModelSpec
 from hellofresh.models.providers.chat import ChatModel
 from hellofresh.models.tables import Abilities, Endpoint
-from hellofresh.runs.counts import Fate, counted, remedies
+from hellofresh.runs.counts import AnswerFate, counted, remedies
 from hellofresh.runs.export import deciding
-from hellofresh.runs.journal import Journal, JournalKey
+from hellofresh.runs.journal import Journal
 from hellofresh.runs.pace import Pace, Patience
 from tests.fakes import PROMPTS, assigned, fails_with, refused, run_in
 from tests.loopback import Reply, said
@@ -47,7 +47,7 @@ def test_a_model_that_thinks_is_asked_again_once_with_a_wider_limit_and_its_thou
     chat.behave = thinks_for(1000, "Yes")
     result = judged(tmp_path, chat, samples)
     assert {item.output.label for item in result.judged} == {1}
-    assert (result.tally.widened, result.tally.fates) == (len(samples), Counter({Fate.READ: len(samples)}))
+    assert (result.tally.widened, result.tally.fates) == (len(samples), Counter({AnswerFate.READ: len(samples)}))
     assert Counter(body["max_tokens"] for body in chat.bodies) == {15: len(samples), 4111: len(samples)}
     with Journal(tmp_path) as journal:
         entries = list(journal.entries())
@@ -65,11 +65,15 @@ def test_a_run_stops_when_its_first_answers_did_not_come_and_goes_on_if_told_to(
     error = refused("no-answers", judged, tmp_path, chat, samples)
     assert f"of {len(samples)} answers" in error and "--go-on" in error
     result = judged(tmp_path, chat, samples, go_on=True)
-    assert len(result.judged) == len(samples) and set(result.tally.fates) <= {Fate.CUT, Fate.EMPTY}
+    assert len(result.judged) == len(samples) and set(result.tally.fates) <= {AnswerFate.CUT, AnswerFate.EMPTY}
 
 
 def test_fates_add_up_to_what_was_asked_and_each_says_what_to_do() -> None:
-    counts = counted([Fate.READ, Fate.CUT, Fate.CUT, Fate.EMPTY, Fate.REFUSED, Fate.UNREADABLE], failed=3)
+    counts = counted(
+        9,
+        [AnswerFate.READ, AnswerFate.CUT, AnswerFate.CUT, AnswerFate.EMPTY, AnswerFate.REFUSED, AnswerFate.UNREADABLE],
+        failed=3,
+    )
     assert counts["asked"] == sum(number for name, number in counts.items() if name != "asked") == 9
     lines = list(remedies(counts, 15, thinks=True))
     assert "2 of 9 answers ended at the limit of 15 tokens, spent on hidden reasoning" in lines[0]
@@ -86,7 +90,7 @@ def forbidding(*numbers: int) -> Any:
 def test_a_403_concerns_its_sample_unless_three_come_in_a_row(tmp_path, chat, samples) -> None:
     chat.behave = forbidding(2)
     result = run_in(tmp_path, assigned(thinker(chat, at_once=1), prompts=PROMPTS.prompts[:1]), samples)
-    assert result.tally.fates == {Fate.REFUSED: 1, Fate.READ: len(samples) - 1}
+    assert result.tally.fates == {AnswerFate.REFUSED: 1, AnswerFate.READ: len(samples) - 1}
     with fails_with("not-authorised"):
         chat.behave = forbidding(*range(100))
         run_in(tmp_path / "key", assigned(thinker(chat, at_once=1), prompts=PROMPTS.prompts[:1]), samples)
@@ -133,10 +137,3 @@ def test_a_question_that_fails_for_good_is_told_from_one_that_may_pass(tmp_path,
     chat.behave = lambda _n, body: said("Yes") if samples[1].note.text in json.dumps(body) else bad[1]
     result = judged(tmp_path / "passing", chat, samples[:2])
     assert [failure.passing for failure in result.failures] == [True]
-
-
-def test_an_answer_stored_with_its_thought_is_read_without_it(tmp_path) -> None:
-    question = JournalKey("s", "classify", "manual", Request((Message("user", ("a",)),), 15))
-    with Journal(tmp_path) as journal:
-        journal.add("k", question, Answer("<think>no</think>Yes", Finish.STOP), 0.1)
-        assert journal.find("k") == Answer("Yes", Finish.STOP, thought="<think>no</think>")

@@ -24,7 +24,7 @@ from hellofresh.tasks import get_task
 
 BASE = Evaluation(Quarter(2026, 2), get_task("x-notes"), "coin")
 EVERYTHING = replace(
-    BASE, regime="web-search", prompts="manual,rephrased-1", limit=7, prompt_set=Path("/own/set.toml"), repeat=3,
+    BASE, regime="web-search", prompts="manual,rephrased-1", limit=7, prompt_set="/own/set.toml", repeat=3,
     temperature=0.7, hidden_tokens=9, vote=True, split="prospective", roles={"summariser": "half"},
     settings=("pages=3",), blocked=("a.example", "b.example"), allowed=("fact-checkers",), provider="brave",
 )  # fmt: skip

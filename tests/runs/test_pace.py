@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from hellofresh.models import Answer, Finish, Limits, ModelSpec, Price
 from hellofresh.runs.ledger import Ledger
-from hellofresh.runs.pace import Estimate, Pace, PaceClosed, Patience
+from hellofresh.runs.pace import Pace, PaceClosed, Patience, TokenEstimate
 
 
 class Clock(asyncio.SelectorEventLoop):
@@ -197,8 +197,8 @@ def test_a_cost_is_known_only_if_all_of_it_is() -> None:
     assert ledger.cost_usd == 0
     ledger.add(Answer("a", Finish.STOP, 1_000_000, 500_000))
     assert (ledger.cost_usd, ledger.at_most_usd) == (6.0, 6.0)
-    ledger.reserve(Estimate(500_000, 0))
+    ledger.reserve(TokenEstimate(500_000, 0))
     assert ledger.at_most_usd == 7.0
-    ledger.reserve(Estimate(500_000, 0), -1)
-    ledger.add(Answer("a", Finish.STOP), Estimate(1_000_000, 0))
+    ledger.reserve(TokenEstimate(500_000, 0), -1)
+    ledger.add(Answer("a", Finish.STOP), TokenEstimate(1_000_000, 0))
     assert (ledger.cost_usd, ledger.unreported, ledger.at_most_usd) == (None, 1, 8.0)

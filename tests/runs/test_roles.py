@@ -123,5 +123,5 @@ def test_settings_are_read_checked_and_part_of_the_key() -> None:
             get_regime("search-agent", [wrong])
     with pytest.raises(UnknownNameError, match="canary_words"):
         get_regime("web-search", ["page=3"])
-    with pytest.raises(UnknownNameError):
+    with pytest.raises(UnknownNameError, match=r"a setting of .*web-search.*--regime"):
         get_regime("zero-shot", ["pages=3"])

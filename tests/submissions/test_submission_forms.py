@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from hellofresh.api._predictions import _output
+from hellofresh.core.errors import UsageError
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.systems import MODEL_FACTS
 from hellofresh.stats.metrics import mean
 from hellofresh.submissions.check import Due, blank_rows, canonical_files, content_hash
-from hellofresh.submissions.format import SYSTEM, Fault, Prediction, SystemInfo, read_info, system_toml
+from hellofresh.submissions.format import SYSTEM, Fault, Prediction, SystemInfo, numbered, read_info, system_toml
 from hellofresh.submissions.standings import GivenAnswers, find_copies
 from hellofresh.tasks import TASKS, get_task
 from hellofresh.tasks.outputs import Choice, Ranking, Response, Status
@@ -122,6 +126,23 @@ def test_the_template_of_a_task_names_the_field_that_it_takes(tmp_path: Path, ta
     assert [set(row) for row in rows] == [set(GOOD[task][0]) & {"id", "label", "text", "documents"}] * len(rows)
     checked = check_file(write(tmp_path, rows), SAMPLES)
     assert [fault.code for fault in checked.faults] == ["no-answers"]
+
+
+@pytest.mark.parametrize(("said", "label"), [
+    (1, 1), (0.0, 0), ("helpful", 1), ("Not helpful", 0), ("YES", 1), (" no ", 0), (None, None),
+    (True, ...), ("1", ...), (0.5, ...), ("maybe", ...), ("nan", ...),
+])  # fmt: skip
+def test_a_label_is_taken_or_refused_with_its_value_by_one_rule(tmp_path: Path, said: object, label: object) -> None:
+    answered, row = {"id": "xn-2", "label": 0}, {"id": "xn-1", "label": said}
+    checked = check_file(write(tmp_path, [row, answered]), SAMPLES)
+    assert [str(said) in item.what for item in checked.faults] == ([True] if label is ... else [])
+    edition = SimpleNamespace(task=get_task("x-notes"))
+    if label is ...:
+        with pytest.raises(UsageError, match=re.escape(repr(said))):
+            _output(edition, "xn-1", said)  # type: ignore[arg-type]
+    else:
+        assert numbered(row)["label"] == label
+        assert getattr(_output(edition, "xn-1", said), "label") == label  # type: ignore[arg-type]  # noqa: B009
 
 
 WRONG: Mapping[str, tuple[str, int, dict[str, Any], str]] = {

@@ -22,7 +22,6 @@ from hellofresh.results.scoring.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.submissions.changes import check_changes
-from hellofresh.submissions.check import inspect_submission
 from hellofresh.submissions.format import FILES
 from hellofresh.submissions.receipts import add_submission, read_receipt, withdraw_submission
 from hellofresh.submissions.released import due_in, fetch_due
@@ -111,29 +110,13 @@ def test_it_is_taken_until_the_second_before_its_deadline_with_a_receipt_of_its_
     assert entry.tasks == {"x-notes": EntryOutcome.COUNTS}
 
 
-def test_a_choice_without_probabilities_is_refused_and_one_that_was_received_before_stays(lane) -> None:
+def test_a_choice_without_probabilities_is_refused(lane) -> None:
     folder = lane.folder()
     rows = list(read_jsonl(folder / "prospective.jsonl"))
     write_jsonl(folder / "prospective.jsonl", ({"id": row["id"], "label": row["label"]} for row in rows))
     said = refused("no-probabilities", add_submission, folder, lane.due, lane.root, MOMENT)
     assert "line 1, probabilities: 'xn-10'" in said and "and 3 more" in said
     assert "0 (not helpful), 1 (helpful), in this order; they add up to 1, such as [0.1, 0.9]" in said
-    bare = {key: {"id": key, "label": label} for key, label in SAID.items()}
-    older = [row | ({"confidence": 0.5} if row["label"] is not None else {}) for row in bare.values()]
-    write_jsonl(folder / "prospective.jsonl", older)
-    place = add_submission(folder, lane.due, lane.root, MOMENT).folder
-    # As it was received before: its hash is of what it says, so the receipt is written anew for the test.
-    write_jsonl(place / "prospective.jsonl", bare.values())
-    receipt = json.loads((place / FILES[PROSPECTIVE].receipt).read_text())
-    digest = inspect_submission(place, lane.due, received=True).submission.sha256
-    (place / FILES[PROSPECTIVE].receipt).write_text(json.dumps({**receipt, "sha256": digest}))
-    (entry,) = standings(lane.root, lane.due, LATER).entries
-    assert entry.tasks == {"x-notes": EntryOutcome.COUNTS}
-    lane.decide()
-    index = next(
-        score for score in lane.score().scores if score.metric == "relative_brier_index" and score.period == "all"
-    )
-    assert index.value == pytest.approx(100 * (1 - math.sqrt(3 / 4 / 0.25) / 2))  # each answer is certain
 
 
 def test_each_split_is_taken_in_and_out_without_the_other(lane) -> None:

@@ -227,3 +227,19 @@ def test_a_day_ends_with_its_last_moment_and_a_moment_is_more_exact() -> None:
     assert youngest(["2023-04-01", "2023-04-01T10:00:00Z", "2022-01-01", ""]) == "2023-04-01T10:00:00Z"
     assert youngest(["2023-04-02", "2023-04-01T10:00:00Z"]) == "2023-04-02"
     assert youngest([]) == ""
+
+
+FRESH = tomllib.loads(Path(__file__).with_name("fresh.toml").read_text(encoding="utf-8"))
+DAY = "2025-02-14"
+
+
+def test_fresh_spellings_and_structures_are_not_read_as_older_nor_what_others_published_as_the_pages() -> None:
+    """At most one too old of 210, and one of twenty too young: a later day of the year costs evidence."""
+    places = [f"<p>{form}</p>" for forms in FRESH["forms"].values() for form in forms] + FRESH["structures"]["pages"]
+    assert len(FRESH["forms"]) >= 20 and len(places) >= 210
+    found = {one: min(day[:10] for day in dates(EARLY + one * one.startswith("<meta"), one)) for one in places}
+    assert sum(day < DAY for day in found.values()) <= 1, [place for place, day in found.items() if day < DAY]
+    young = [place for place, day in found.items() if day > DAY]
+    for line in FRESH["others"]["lines"]:
+        young += [line] * ({day[:10] for day in dates(EARLY, f"<p>{line}</p>")} != {"2019-01-01"})
+    assert len(young) <= (len(places) + len(FRESH["others"]["lines"])) // 20, young

@@ -15,7 +15,8 @@ from hellofresh.cli._output import CommandOutput
 from hellofresh.cli._show import ConsoleShow
 from hellofresh.config import Settings
 from hellofresh.core.calendar import CalendarRule
-from hellofresh.core.files import write_bytes
+from hellofresh.core.errors import DataError, ReleaseError
+from hellofresh.core.files import sha256_file, write_bytes
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline.daily import Day, StepState
@@ -24,9 +25,11 @@ from hellofresh.releases.draw.prospective import build_prospective
 from hellofresh.releases.draw.release import Built, build_release
 from hellofresh.releases.life.load import load_labels, load_release
 from hellofresh.releases.life.manifest import BUNDLED
+from hellofresh.releases.life.record import record_witness, refuse_others
 from hellofresh.releases.life.state import reveal
 from hellofresh.releases.life.takedown import take_down
-from hellofresh.releases.publish import publish_to_folder, restore_from
+from hellofresh.releases.publish.folder import publish_to_folder
+from hellofresh.releases.publish.restore import restore_from
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import PROSPECTIVE, Candidate
 from leaderboard.export.folder import CopyListing
@@ -147,6 +150,24 @@ def test_a_restored_workspace_goes_on_as_if_nothing_had_happened(year: Year) -> 
     assert is_sound(year.target)
 
 
+@pytest.mark.parametrize("name", ["samples.jsonl", "commitments.jsonl", "manifest.json", "labels.jsonl"])
+def test_an_opened_release_that_is_damaged_is_never_drawn_again_and_comes_back_from_its_target(
+    year: Year, name: str
+) -> None:
+    folder, private = year.workspace.release(FIRST, "x-notes"), year.workspace.private(FIRST, "x-notes")
+    honest, path = contents(folder), (private if name == "labels.jsonl" else folder) / name
+    content = path.read_bytes()
+    for damage in (lambda: path.write_bytes(content[:-9]), path.unlink):
+        damage()
+        damaged = contents(folder)
+        if name != "labels.jsonl":
+            with pytest.raises((DataError, ReleaseError), match=f"{name}|quarter restore"):
+                build(year.make, notes(year.make, FIRST, range(12)), DAYS.opens + DAY)
+        assert contents(folder) == damaged
+        restore_from(year.workspace, str(year.target), DAYS.opens + DAY)
+        assert contents(folder) == honest and load_labels(year.workspace, FIRST, NOTES)
+
+
 def test_nothing_is_restored_with_another_key_or_from_a_damaged_target(year: Year) -> None:
     year.go_back()
     before = contents(year.workspace.root)
@@ -156,6 +177,19 @@ def test_nothing_is_restored_with_another_key_or_from_a_damaged_target(year: Yea
     year.workspace.escrow_key.write_bytes(before["private/escrow.key"])
     refused("bad-hash", restore_from, year.workspace, str(year.target), DAYS.opens)
     assert contents(year.workspace.root) == before
+
+
+def test_a_hash_that_a_witness_noted_is_asked_before_every_step(year: Year) -> None:
+    name, manifest = f"{FIRST}/x-notes", year.workspace.release(FIRST, "x-notes") / "manifest.json"
+    assert record_witness(year.workspace, f"{name}={sha256_file(manifest)}") == name
+    assert reveal(year.workspace, FIRST, NOTES, DAYS.reveals)  # a later version continues the noted one
+    refuse_others(year.workspace)
+    year.go_back()
+    shutil.rmtree(year.target)
+    refused("other-publication", record_witness, year.workspace, f"{name}={'0' * 64}")
+    refused("other-publication", build, year.make, notes(year.make, FIRST, range(12)), DAYS.opens - DAY)
+    for wrong in (name, f"{name}=1", f"../x={'0' * 64}"):
+        refused("bad-witness", record_witness, year.workspace, wrong)
 
 
 def test_a_takedown_continues_the_chain_and_a_workspace_without_it_does_not(year: Year) -> None:

@@ -31,6 +31,13 @@ from hellofresh.core.errors import SourceError
 from hellofresh.core.strict import Json, Lenient
 
 _OF_MEDIA = ("mediaDetails", "photos", "video", "attachments")
+_TOMBSTONES = (
+    ("suspended", PostStatus.SUSPENDED),
+    ("deleted", PostStatus.DELETED),
+    ("no longer exists", PostStatus.DELETED),
+    ("age-restricted", PostStatus.AGE_RESTRICTED),
+    ("limits who can view", PostStatus.PROTECTED),
+)
 
 
 class LocalPosts:
@@ -159,12 +166,3 @@ class _ListedPost(_Shown):
             truncated=self.note_tweet is not None and not whole,
             pictures=media_in(self.media_details),
         )
-
-
-_TOMBSTONES = (
-    ("suspended", PostStatus.SUSPENDED),
-    ("deleted", PostStatus.DELETED),
-    ("no longer exists", PostStatus.DELETED),
-    ("age-restricted", PostStatus.AGE_RESTRICTED),
-    ("limits who can view", PostStatus.PROTECTED),
-)

@@ -40,6 +40,8 @@ from hellofresh.tasks.outputs import Choice
 from hellofresh.tasks.samples import MAIN as MAIN_SPLIT
 from hellofresh.tasks.samples import Label, Sample
 
+_PACKAGE = "hellofresh"
+
 
 @dataclass(slots=True)
 class _SharedWeb:
@@ -193,9 +195,6 @@ def _made(name: str) -> Callable[..., InspectTask]:
     task = inspect_task(made)
     # inspect puts the package in front where a distribution has its name; in a clone none has.
     return task if "/" in registry_info(task).name else inspect_task(name=f"{_PACKAGE}/{_spelled(name)}")(made)
-
-
-_PACKAGE = "hellofresh"
 
 
 def _spelled(name: str) -> str:

@@ -8,6 +8,7 @@ nouns by entry points of the group `hellofresh.commands`.
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -140,6 +141,9 @@ class _Root(CommandParser):
         anywhere.add_argument("--json", action="store_true")
         anywhere.add_argument("--submissions", type=Path, default=argparse.SUPPRESS)
         shared, words = anywhere.parse_known_args(sys.argv[1:] if args is None else args)
+        at = next((place for place, word in enumerate(words) if word in NOUNS), 0)
+        if at and words[0].startswith("-"):
+            self.error(f"options follow the command: hellofresh {shlex.join([*words[at:], *words[:at]])}")
         found, rest = super().parse_known_args(words, namespace)
         if "submissions" in shared and "submissions" not in found:
             self.error("this command reads no submissions: leave out --submissions")

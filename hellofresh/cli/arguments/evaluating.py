@@ -198,7 +198,7 @@ COMMANDS = (
         "prompts:run",
         option("task TASK", "such as x-notes (default: list all prompts)", nargs="?"),
         option("regime REGIME", "such as zero-shot (default: list the task's)", nargs="?"),
-        option("--prompt-set FILE", "your own prompt set (TOML)"),
+        option("--prompt-set SET", "paper, standard, or a TOML file"),
         option("--sample ID", "fill them from this sample (with --edition)"),
         edition("the sample's edition, such as 2023Q2"),
         option("--rephrase MODEL[,MODEL]", "models that rephrase, once each (regime: zero-shot if left out)"),

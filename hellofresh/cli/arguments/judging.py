@@ -25,6 +25,11 @@ COMMANDS = (
         option("--model M", "a name from: hellofresh models"),
         BASE_URL,
         option(
+            "--rubric R",
+            "model: judge by this rubric, or a file, the reasons of runs on a task of classes (missing-evidence, "
+            "justification-4), or posts themselves (inaccuracy)",
+        ),
+        option(
             "--mode",
             "all criteria in one question, one criterion a question, or two responses against each other",
             choices=("together", "single", "pairs"),

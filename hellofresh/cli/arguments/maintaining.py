@@ -113,8 +113,8 @@ COMMANDS = (
         ),
         option(
             "--set NAME=V",
-            "labels=binary: two classes instead of all (some data sets); language=fr: that of the statements "
-            "(liar-new); seed=TEXT: of the draw (hellofresh)",
+            "labels=binary: two classes instead of all (some data sets), labels=six (liar-new); language=fr: that of "
+            "the statements (liar-new); seed=TEXT: of the draw (hellofresh)",
             many=True,
         ),
         option("--sample N", "draw N samples instead of taking all rows"),
@@ -198,6 +198,16 @@ COMMANDS = (
         option("--submissions DIR", "folder of submissions: check that all with receipts are published as submitted"),
     ),
     command(
+        "release correct",
+        "Put the right label of a sample on record: the old one stays in its file, and the quarter is scored again.",
+        "release:correct",
+        option("sample ID", "id of a sample whose label is public"),
+        option("--label N", "the right class", type=int, required=True),
+        option("--reason TEXT", "the reason; it is public, so do not name anybody", required=True),
+        timed=True,
+        submissions="own",
+    ),
+    command(
         "release takedown",
         "Take samples out of a release: a tombstone stays, and the quarter is scored again.",
         "release:takedown",
@@ -253,6 +263,7 @@ COMMANDS = (
         "quarter:restore",
         option("--from TARGET", "a folder that 'release publish' wrote, or hub:OWNER/NAME", dest="source"),
         option("--new-key", "make a new escrow key"),
+        option("--witness RELEASE=SHA256", "keep on record a manifest's hash that somebody else noted"),
         submissions="own",
     ),
 )

@@ -169,6 +169,11 @@ class PublicHttp:
             self._session = None
 
 
+def names_fail(error: aiohttp.ClientConnectorDNSError) -> bool:
+    """Whether the resolver failed, as without a network, and not merely knew of no such host."""
+    return error.os_error.errno in (socket.EAI_AGAIN, socket.EAI_FAIL)
+
+
 class _CheckedResolver(AbstractResolver):
     """Resolves a name if all of its addresses may be reached."""
 

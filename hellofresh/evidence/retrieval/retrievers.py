@@ -70,7 +70,7 @@ RETRIEVERS = ("tf-idf", "bm25", "minilm", "hybrid", "bm25+minilm")
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
+class IndexBuild:
     """How missing indexes are built.
 
     Attributes:
@@ -82,14 +82,14 @@ class Opening:
     progress: Callable[[str], None] = lambda line: None
 
 
-def open_retriever(name: str, corpus: RetrievalCorpus, opening: Opening | None = None) -> Retriever:
+def open_retriever(name: str, corpus: RetrievalCorpus, opening: IndexBuild | None = None) -> Retriever:
     """Open a retriever over a corpus; a missing index is built.
 
     Raises:
         UnknownNameError: if there is no such retriever.
         UsageError: if a required package is not installed.
     """
-    chosen = opening or Opening()
+    chosen = opening or IndexBuild()
     if "+" in name:
         first, _, second = name.partition("+")
         found = open_retriever(first, corpus, chosen)
@@ -115,7 +115,7 @@ def open_retriever(name: str, corpus: RetrievalCorpus, opening: Opening | None =
     raise UnknownNameError("retriever", name, RETRIEVERS)
 
 
-def _dense(name: str, corpus: RetrievalCorpus, opening: Opening) -> DenseRetriever:
+def _dense(name: str, corpus: RetrievalCorpus, opening: IndexBuild) -> DenseRetriever:
     def progress(done: int) -> None:
         opening.progress(f"encoding {corpus.name}: {done:,} of {corpus.manifest.documents:,} documents")
 
@@ -125,7 +125,7 @@ def _dense(name: str, corpus: RetrievalCorpus, opening: Opening) -> DenseRetriev
     return DenseRetriever(encoder, corpus.keys, vectors, corpus.manifest.sha256, graph)
 
 
-def dense_scorer(name: str, corpus: RetrievalCorpus, opening: Opening) -> DenseScorer:
+def dense_scorer(name: str, corpus: RetrievalCorpus, opening: IndexBuild) -> DenseScorer:
     """A second stage by an encoder's vectors, which are made if missing."""
     dense = _dense(name, corpus, opening)
     return DenseScorer(dense.encoder, dense.vectors, corpus.rows)

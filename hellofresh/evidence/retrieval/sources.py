@@ -19,6 +19,8 @@ from hellofresh.evidence.retrieval.corpora import FoundDocument, LeftOut, Retrie
 from hellofresh.evidence.retrieval.documents import CorpusDocument, Judgement, Query, read_qrels, read_queries
 from hellofresh.tasks._datasets import MOST_LINE, FileRow, json_rows, text_lines
 
+_UNJUDGED = "no-relevant-document"
+
 
 @dataclass(frozen=True, slots=True)
 class CorpusSource:
@@ -190,9 +192,6 @@ def _beir(folder: Path) -> CorpusSource:
         return {unit: {_UNJUDGED: count} for unit, count in {**left_out, "judgements": judged()[2]}.items()}
 
     return CorpusSource("beir", "as its data set says", documents, queries, lambda: judged()[1], left_out=without)
-
-
-_UNJUDGED = "no-relevant-document"
 
 
 def _judged(qrels: Sequence[Path], where: str) -> tuple[dict[str, str], list[Judgement], int]:

@@ -18,10 +18,10 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from email.utils import parsedate_to_datetime
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
-from itertools import pairwise
-from typing import TYPE_CHECKING
+from itertools import pairwise, product
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import unquote
 
 from hellofresh.evidence.sentences import sentences, word_count
@@ -38,30 +38,53 @@ _LANGUAGES = """
 _MONTHS = "january february march april may june july august september october november december".split()  # noqa: SIM905 - words in quotes are harder to read
 _PERSIAN = "فروردین اردیبهشت خرداد تیر مرداد شهریور مهر آبان آذر دی بهمن اسفند".split()  # noqa: SIM905 - words in quotes are harder to read
 """Months of the Iranian calendar, from the 21st of March."""
+_ALIKE = str.maketrans(
+    {"\u06cc": "\u064a", "\u0649": "\u064a", "\u06a9": "\u0643", "\u0629": "\u0647"}  # of Persian and Arabic
+    | {"\u0131": "i", "\u0142": "l", "\u0111": "d", "\u00f8": "o"}
+)
+"""Letters that are written for one another."""
+_LEAST_STEM = 5
+"""Letters of a month's name that endings may follow."""
+_YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
+_UNKNOWN = [
+    re.compile(form.format(word=r"[^\W\d_]\S{1,18}[^\W\d_.,]\S{0,3}?", gap=r"[\s.,-]{1,3}"))
+    for form in (
+        r"(?<![\d.,/-])(?P<day>\d\d?){gap}{word}{gap}(?P<year>\d{{4}})(?!\d)",
+        r"(?<!\w){word}{gap}(?P<day>\d\d?){gap}(?P<year>\d{{4}})(?!\d)",
+        r"(?<!\d)(?P<year>\d{{4}}){gap}{word}{gap}(?P<day>\d\d?)(?![\d%])",
+    )
+]
+"""A day, a word and a year, in their usual orders."""
 _ROMAN = "i ii iii iv v vi vii viii ix x xi xii".split()  # noqa: SIM905 - words in quotes are harder to read
 _ERAS = {"令和": 2018, "平成": 1988, "民國": 1911, "民国": 1911}
 """Eras that years are counted by, and the year before their first."""
 _ERA_YEAR = re.compile(rf"({'|'.join(_ERAS)})\s?(元|\d{{1,3}})\s?年")
+_UNSEEN = re.compile(r"[\u00ad\u200b-\u200f\u2060]|(?<=[\u0e00-\u0eff])\.|(?<=\w)\(\w{1,2}\)")
+"""What stands within dates and says nothing: soft hyphens, points of Thai abbreviations, endings such as `14(a)`."""
 _NUMBERS = re.compile(
     r"(?<![\d.,/-])(?:(\d{4})\s?[-/.年년]\s?(\d\d?)\s?[-/.月월]\s?(\d\d?)|(\d\d?)\s?([-/.])\s?(\d\d?)\s?[-/.]\s?(\d{4}|\d\d))"
     r"(?![\d%]|[.,]\d)"
 )
-_TOKEN = re.compile(r"\d+|[^\W\d_][^\s\d.,;:!?/|()<>\[\]{}\"\u201c\u201d\u201e«»'\u2018\u2019=&_、。،؛-]*")
-_BETWEEN = re.compile(r"[\s.,،、'\u2019/ºª\u2013-]{0,3}")
+_TOKEN = re.compile(r"\d+|[^\W\d_][^\s\d.,;:!?/|()<>\[\]{}\"\u201c\u201d\u201e«»'\u2018\u2019=&_、。،؛၊-]*")
+_BETWEEN = re.compile(r"[\s.,،、၊'\u2019/ºª\u2013-]{0,3}")
 _MONTH = re.compile(
     r"(?<![\d.,/-])(?:(\d{4})(?:\s?[年년]\s?(\d\d?)\s?[月월]|[-/](\d\d))|(\d\d?)[/.](\d{4}))(?!\s?[\d%]|[-/.,]\d)"
 )
 _URL_DAY = re.compile(
     r"(?<!\d)(?:((?:19|20)\d\d)([/_.-]?)(\d\d?)\2(\d\d?)|(\d\d?)([/_.-])(\d\d?)\6((?:19|20)\d\d))(?!\d)"
 )
+_URL_RUN = re.compile(r"(?<!\d)(\d\d)(\d\d)((?:19|20)\d\d)(?!\d)")
+"""A day, a month and a year without anything between them, either way round: `/14022026/`."""
 
 _WORD = re.compile(r"[^\W\d_]{2}")
 _NAMES = r"dat(?:e|um)|publi|modif|updat|revis|review|verif|edited|issued|creat|posted|upload|lastmod|utime|timestamp"
 _DATING = re.compile(rf"(?i){_NAMES}")
 _NOT_DATING = re.compile(r"(?i)expir|valid|event|birth|death|found|start|end[-_]?date|until")
 _JSON = re.compile(
-    r"""(["'])([A-Za-z_:@-]{1,60})\\{0,4}\1\s{0,9}:\s{0,9}\\{0,4}["']?([^"'\\<>\[\]{},]{4,60}(?:,\s\d{4})?)"""
+    r"""(["']|(?<![\w@:"'-]))([A-Za-z_:@-]{1,60})\\{0,4}\1\s{0,9}[:=]\s{0,9}(?:new\sDate\()?\\{0,4}["'`]?"""
+    r"""([^"'`;\\<>\[\]{},()]{4,60}(?:,\s\d{4})?)"""
 )
+"""A key, with or without quotes, and what may be its date."""
 _LEAST_PROSE = 5
 """Words of a sentence beside its date; what is shorter is a label."""
 _FAR = 600
@@ -71,6 +94,10 @@ INLINE = frozenset(
 )
 """Elements within a sentence."""
 _UNREAD = ("script", "style", "template")
+_LINKS = ("a", "img", "iframe", "link", "meta", "abbr")
+"""Elements whose titles speak of something else, or are read elsewhere."""
+_LONGEST_LABEL, _PART = 100, 12
+"""Most characters of a label in an attribute, and of an element that is one part of a date."""
 
 
 def end_of(text: str) -> datetime | None:
@@ -100,8 +127,9 @@ def url_date(url: str) -> str:
         for found in _URL_DAY.finditer(path)
         if found[8] or found[2] or len(found[0]) == 8
     )
-    named = _named(re.sub(r"[\W_]+", " ", path))
-    return youngest([*map(_plausible, numbered), *(day for *_, day, is_month in named if not is_month)])
+    named = _named(re.sub(r"[\W_]+", " ", path), _month_names())
+    run = (_ordered(int(found[3]), int(found[1]), int(found[2])) for found in _URL_RUN.finditer(path))
+    return youngest([*map(_plausible, (*numbered, *run)), *(day for *_, day, is_month in named if not is_month)])
 
 
 def page_date(tree: HtmlElement, *, is_tame: bool = True) -> tuple[str, bool]:
@@ -111,8 +139,18 @@ def page_date(tree: HtmlElement, *, is_tame: bool = True) -> tuple[str, bool]:
     """
     marked = [read_date(text) for text in dict.fromkeys(text.strip() for text in _marked(tree))]
     marked += _searched(tree) if is_tame else ()
-    shown, is_dated = text_date(_lines(tree))
+    lines = [*_lines(tree)]
+    shown, is_dated = text_date([*lines, *_together(lines)])
     return youngest([*marked, shown]), is_dated or any(marked)
+
+
+def _together(lines: Iterable[str]) -> Iterator[str]:
+    """Short lines beside one another as one, since day, month and year may be in elements of their own."""
+    texts = [line.strip() for line in lines if line.strip()]
+    for at in range(len(texts) - 1):
+        for parts in (texts[at : at + 2], texts[at : at + 3]):
+            if all(len(part) <= _PART for part in parts) and any(map(str.isdecimal, parts)):
+                yield ("/" if all(map(str.isdecimal, parts)) else " ").join(parts)
 
 
 def text_date(lines: Iterable[str]) -> tuple[str, bool]:
@@ -145,16 +183,36 @@ def read_date(text: str) -> str:
         except (ValueError, TypeError, IndexError, OverflowError):
             continue
         return _plausible(moment if moment.tzinfo is not None else moment.date())
+    run = _URL_RUN.fullmatch(text)
+    if run and (named := _ordered(int(run[3]), int(run[1]), int(run[2]))):
+        return _plausible(named)
     return youngest(day for *_, day, _ in _days(_plain(text)))
 
 
 def _plain(text: str) -> str:
     """A text on one line in compatibility forms, years of eras as years."""
-    line = " ".join(unicodedata.normalize("NFKC", text).split())
+    line = _UNSEEN.sub("", " ".join(unicodedata.normalize("NFKC", text).split()))
     return _ERA_YEAR.sub(lambda era: f"{_ERAS[era[1]] + (1 if era[2] == '元' else int(era[2]))}年", line)
 
 
-def _days(line: str) -> Iterator[tuple[int, int, str, bool]]:
+_Number = tuple[str, int, int]
+"""Digits, where they begin and where they end."""
+_Day = tuple[int, int, str, bool]
+"""Where a date in a line begins and ends, the day, and whether only the month is written."""
+
+
+def _days(line: str) -> Iterator[_Day]:
+    """The dates in a line as `_written` finds them, else with months of rare languages, else with an unknown one."""
+    found = [*_written(line)]
+    if found or not _YEAR.search(line):
+        yield from found
+    elif rare := [day for day in _named(line, _cldr_months()) if not day[3]]:
+        yield from rare
+    elif len(line) < _LONGEST_LABEL:
+        yield from _guessed(line)
+
+
+def _written(line: str) -> Iterator[_Day]:
     """Each plausible day in a line, in numbers or with a month's name: its begin, its end, and the day.
 
     A month without a day is its last day, or today; whether it is one stands last.
@@ -173,16 +231,19 @@ def _days(line: str) -> Iterator[tuple[int, int, str, bool]]:
         year, of_year, also, month, behind = found.groups()
         if known := _month_end(_gregorian(int(year or behind)), int(of_year or also or month)):
             yield found.start(), found.end(), known, True
-    yield from _named(line)
+    yield from _named(line, _month_names())
 
 
-def _named(line: str) -> Iterator[tuple[int, int, str, bool]]:
+def _named(line: str, months: Mapping[str, tuple[int, ...]]) -> Iterator[_Day]:
     """As `_days`, for days whose month has a name: a day of the month and a year stand at most three words from it."""
     tokens = [(found.start(), found.end(), found[0].lower()) for found in _TOKEN.finditer(line)] if line else []
-    months = _month_names() if any(len(word) > 1 and word.isdecimal() for *_, word in tokens) else {}
-    for at, (start, end, word) in enumerate(tokens if months else ()):
+    has_number = any(len(word) > 1 and word.isdecimal() for *_, word in tokens)
+    numbers = [at for at, (*_, word) in enumerate(tokens) if word.isdecimal()]
+    close = sorted({near for at in numbers for near in range(max(0, at - 4), min(len(tokens), at + 5))})
+    for at in close if has_number else ():
+        start, end, word = tokens[at]
         pair = f"{word} {tokens[at + 1][2].lstrip('0')}" if at + 1 < len(tokens) else ""
-        if not (known := months.get(pair) or months.get(word)):
+        if not (known := months.get(pair) or months.get(word) or _declined(word, months)):
             continue
         after = at + 1 + (pair in months)
         before = list(_near(line, tokens[max(0, at - 4) : at + 1][::-1]))
@@ -199,8 +260,19 @@ def _named(line: str) -> Iterator[tuple[int, int, str, bool]]:
                 yield min(places), max(places), best, True
 
 
-_Number = tuple[str, int, int]
-"""Digits, where they begin and where they end."""
+def _declined(word: str, months: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
+    """The months that a word may name without its marks, or with an ending of up to three letters."""
+    folded = _folded(word)
+    cut = (folded[: len(folded) - n] for n in range(1, 4))
+    return months.get(folded) or next((months[name] for name in cut if len(name) >= _LEAST_STEM and name in months), ())
+
+
+def _guessed(line: str) -> Iterator[_Day]:
+    """A day and a year beside one word that is not known, in the month that makes the day the latest."""
+    for found in (match for form in _UNKNOWN for match in form.finditer(line)):
+        year, day = _gregorian(int(found["year"])), int(found["day"])
+        if best := max(_plausible(_day(year, month, day)) for month in range(1, 13)):
+            yield found.start(), found.end(), best, False
 
 
 def _years_and_days(line: str, before: list[_Number], behind: list[_Number]) -> Iterator[tuple[int, int]]:
@@ -244,7 +316,34 @@ def _month_names() -> Mapping[str, tuple[int, ...]]:
                 for name in map(str.lower, locale.info.get(month, ())):
                     if len(name) > 2 or not name.isascii() or name in _ROMAN:
                         known[name] = tuple({*known.get(name, ()), number})
-    return known
+    folded: dict[str, tuple[int, ...]] = {}
+    for name, numbers in known.items():
+        folded[_folded(name)] = tuple({*folded.get(_folded(name), ()), *numbers})
+    return folded | known
+
+
+@cache
+def _cldr_months() -> Mapping[str, tuple[int, ...]]:
+    """The months that a folded word may name in any language and form that Unicode's CLDR has."""
+    from babel.dates import get_month_names
+    from babel.localedata import locale_identifiers
+
+    known: dict[str, tuple[int, ...]] = {}
+    widths: list[Literal["wide", "abbreviated"]] = ["wide", "abbreviated"]
+    # Other scripts of a language count, and Arabic by country; most territories have the names of their language.
+    locales = [name for name in locale_identifiers() if not re.search(r"_[A-Z]{2}|_\d", name) or name.startswith("ar_")]
+    for locale, width in product(locales, widths):
+        for number, name in get_month_names(width, locale=locale).items():
+            for word in _TOKEN.findall(_plain(name).lower()):
+                known[_folded(word)] = tuple({*known.get(_folded(word), ()), number})
+    return {word: numbers for word, numbers in known.items() if len(numbers) < 3 and len(word) > 1}
+
+
+@lru_cache(maxsize=10_000)
+def _folded(word: str) -> str:
+    """A word without accents, nukta, hamza and vowel signs, which writers leave out or put otherwise."""
+    apart = unicodedata.normalize("NFKD", word).translate(_ALIKE)
+    return "".join(letter for letter in apart if not unicodedata.category(letter).startswith("M"))
 
 
 def _in_year(year: int, month: int, day: int) -> date | None:
@@ -335,6 +434,10 @@ def _marked(tree: HtmlElement) -> Iterator[str]:
         named = " ".join(values.get(key, "") for key in ("property", "name", "itemprop", "http-equiv"))
         for key, value in values.items():
             if key in ("datetime", "pubdate") or (key.startswith("data-") and _is_dating(key)):
+                yield value
+            elif value[:1] in ("{", "["):
+                yield from (match[3] for match in _JSON.finditer(value) if _is_dating(match[2]))
+            elif key in ("title", "aria-label") and element.tag not in _LINKS and len(value) < _LONGEST_LABEL:
                 yield value
         if _is_dating(named) or (element.tag == "abbr" and not named.strip()):
             yield from (values.get("content", ""), values.get("title", ""))

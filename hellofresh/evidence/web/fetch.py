@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import aiohttp
 
 from hellofresh.core.net.addresses import AddressError, PageAddress
-from hellofresh.core.net.public import BodyError, PageReply, PublicHttp, TooLargeError, UnsafeError
+from hellofresh.core.net.public import BodyError, PageReply, PublicHttp, TooLargeError, UnsafeError, names_fail
 from hellofresh.evidence.web import PageStatus
 from hellofresh.evidence.web._workers import Once, WorkerError, Workers
 from hellofresh.evidence.web.excluded import ExcludedSources
@@ -260,7 +260,7 @@ def _judged(address: PageAddress, reply: PageReply) -> FetchResult:
 
 def _brief(error: Exception) -> str:
     if isinstance(error, aiohttp.ClientConnectorDNSError):
-        return "no such host"
+        return "names cannot be looked up" if names_fail(error) else "no such host"
     if isinstance(error, aiohttp.ClientConnectorError):
         return "no connection"
     return f"the connection broke ({type(error).__name__})"

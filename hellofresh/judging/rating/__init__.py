@@ -18,6 +18,7 @@ from hellofresh.core.net.local_site import LocalSite, one_file_page
 from hellofresh.core.strict import Strict
 from hellofresh.core.texts import without_hidden
 from hellofresh.judging.people import OpenStudy, RaterPlan, open_study
+from hellofresh.judging.predicting import LEVELS
 from hellofresh.judging.rubric import Criterion, Rubric, WorkedExample
 from hellofresh.judging.submitted import MOST_COMMENT, SubmittedRating, check_line
 from hellofresh.tasks.samples import to_json
@@ -59,6 +60,8 @@ def rater_page(study: OpenStudy, plan: RaterPlan, token: str) -> str:
             name: {"text": study.responses[name].text, "sources": study.responses[name].sources} for name in own
         },
         "most_comment": MOST_COMMENT,
+        "levels": [*LEVELS.items()] if study.assignments.predicts else [],
+        "until": study.assignments.until,
     }
     # Within a script, `<` could end it.
     return one_file_page(__package__, study=json.dumps(content, ensure_ascii=False).replace("<", "\\u003c"))

@@ -5,6 +5,9 @@
 (() => {
   const study = JSON.parse(document.getElementById("study").textContent);
   const KEYS = "1234567890-=";
+  const SECONDS_EACH = study.predicts ? 20 : 120; // what one takes people, roughly
+  // Two classes are asked as one question, from the surest "not" to the surest yes.
+  const scaled = study.predicts && study.criteria[0].options.length === 2;
   // What the page calls itself, what is asked about, and what a person gives.
   const words = study.predicts
     ? { page: "Predict", items: "samples", done: "are predicted", own: "my predictions", yours: "Your predictions", one: "Your prediction" }
@@ -210,6 +213,9 @@
 
   function showHeader() {
     const [done, all] = [page.submitted.size, queue.length];
+    const minutes = Math.ceil(((all - done) * SECONDS_EACH) / 60);
+    const until = study.until ? ` Answers count until ${new Date(study.until).toLocaleDateString("en", { day: "numeric", month: "long", year: "numeric" })}.` : "";
+    const left = done < all ? `About ${minutes} ${minutes === 1 ? "minute" : "minutes"} left.${until} ` : "";
     const kept = page.store.database ? "" : `This browser keeps nothing: do not close this page before you have handed over ${words.own.replace("my", "your")}. `;
     header.replaceChildren(
       el("div", { className: "row" },
@@ -222,7 +228,7 @@
         el("button", { disabled: page.lines.length === 0, onclick: download }, `Download ${words.own}`),
       ),
       el("progress", { max: all, value: done, ariaLabel: "Done" }),
-      el("div", { className: "small", role: "status" }, kept + page.unsent),
+      el("div", { className: "small", role: "status" }, left + kept + page.unsent),
     );
   }
 
@@ -247,7 +253,7 @@
     main.replaceChildren(
       el("h2", {}, study.title),
       ...study.instructions.split(/\n\n+/).map((part) => el("p", {}, part)),
-      el("p", {}, "Each question shows its keys: a digit answers the question that you are at, Enter submits when all are answered, and U undoes the last one. You can stop at any time and go on later in the same browser."),
+      el("p", {}, "Questions show their keys: a digit answers the question that you are at, Enter submits when all are answered, and U undoes the last one. You can stop at any time and go on later in the same browser."),
       ...study.examples.map(example),
       el("h2", {}, "The questions"),
       el("dl", {}, ...study.criteria.flatMap((item) => [el("dt", {}, item.title), el("dd", {}, item.definition)])),
@@ -289,6 +295,12 @@
     );
   }
 
+  /** The values of the chosen button; for a single criterion by its name. */
+  function chosenOf(inputs, name) {
+    const item = inputs.find((one) => one.input.checked);
+    return item && (name ? { [name]: item.value } : item.value);
+  }
+
   /** The questions about one response; conditions show and hide them as answers come. */
   class Form {
     constructor(id, turn) {
@@ -300,7 +312,8 @@
       this.keeping = Promise.resolve();
       const before = page.drafts.get(id) || EMPTY;
       this.questions = [
-        ...study.criteria.filter((item) => item.unit === "response").map((item) => this.question(item, "", before.values)),
+        ...(scaled ? [this.scaleQuestion(before.values), this.boxQuestion(before.values)]
+          : study.criteria.filter((item) => item.unit === "response").map((item) => this.question(item, "", before.values))),
         ...this.links.flatMap((link, k) => study.criteria.filter((item) => item.unit === "link")
           .map((item) => this.question(item, link, before.links[link] || {}, `Link ${k + 1}: `))),
       ];
@@ -308,9 +321,11 @@
       this.fault = el("p", { className: "fault", role: "alert" });
       const label = turn.phase === "onboarding" ? "Explanation (required)" : "Explanation (optional)";
       this.element = el("section", {},
-        el("h2", {}, words.one), ...this.questions.map((question) => question.element),
-        el("label", { htmlFor: "comment" }, label), this.comment, this.fault,
-        el("p", {}, el("button", { className: "main", id: "submit", onclick: () => this.submit() }, "Submit (Enter)")));
+        scaled ? null : el("h2", {}, words.one), ...this.questions.map((question) => question.element),
+        scaled ? el("details", {}, el("summary", {}, label), this.comment) : el("label", { htmlFor: "comment" }, label),
+        ...(scaled ? [] : [this.comment]),
+        el("div", { className: "submit" }, this.fault,
+          el("button", { className: "main", id: "submit", onclick: () => this.submit() }, "Submit", el("kbd", { ariaHidden: "true" }, "Enter"))));
       this.arrange();
     }
 
@@ -328,7 +343,30 @@
       const element = el("fieldset", { tabIndex: -1 },
         el("legend", {}, prefix + criterion.title), el("p", {}, criterion.definition),
         el("div", { className: criterion.range ? "range" : "" }, ...inputs.map((item) => item.label)));
-      return { criterion, link, inputs, element, asked: true };
+      return { criterion, link, inputs, element, asked: true, chosen: () => chosenOf(inputs, criterion.id) };
+    }
+
+    /** Class and certainty as six buttons, from the surest "not" to the surest yes. */
+    scaleQuestion(before) {
+      const [criterion] = study.criteria;
+      const levels = [...study.levels.map((level) => [0, ...level]), ...study.levels.toReversed().map((level) => [1, ...level])];
+      const inputs = levels.map(([label, word, certainty], k) => {
+        const input = el("input", { type: "radio", name: "q-scale", onchange: () => this.keep(),
+          checked: before.class === label && before.certainty === certainty });
+        const said = el("span", {}, `${word} ${criterion.options[label]}`);
+        return { value: { class: label, certainty }, key: KEYS[k], input, label: el("label", {}, input, el("kbd", { ariaHidden: "true" }, KEYS[k]), said) };
+      });
+      const element = el("fieldset", { tabIndex: -1, className: "scale" },
+        el("legend", {}, criterion.title), el("div", {}, ...inputs.map((item) => item.label)));
+      return { criterion, link: "", inputs, element, asked: true, chosen: () => chosenOf(inputs) };
+    }
+
+    /** Whether the outcome was known, as a box. */
+    boxQuestion(before) {
+      const input = el("input", { type: "checkbox", checked: before.known === 1, onchange: () => this.keep() });
+      this.box = input;
+      const element = el("label", { className: "box" }, input, el("kbd", { ariaHidden: "true" }, "K"), el("span", {}, "I knew it already"));
+      return { criterion: { id: "known" }, link: "", inputs: [], element, asked: true, chosen: () => ({ known: Number(input.checked) }) };
     }
 
     /** A question whose answer is typed: digits go to its field wherever the keyboard is. */
@@ -339,7 +377,8 @@
       const given = () => (/^[0-9]+$/.test(field.value) && Number(field.value) >= low && Number(field.value) <= high ? Number(field.value) : undefined);
       const element = el("fieldset", { tabIndex: -1 },
         el("legend", {}, criterion.title), el("p", {}, criterion.definition), el("label", {}, field, el("span", {}, `${low} to ${high}`)));
-      return { criterion, link: "", inputs: [], field, given, element, asked: true };
+      const chosen = () => (given() === undefined ? undefined : { [criterion.id]: given() });
+      return { criterion, link: "", inputs: [], field, element, asked: true, chosen };
     }
 
     /** Decide what is asked, from the first question to the last; returns the answers to what is. */
@@ -352,10 +391,9 @@
         const value = condition && { ...answers.values, ...own }[condition.criterion];
         question.asked = !condition || (value !== undefined && value !== null && condition.values.includes(value));
         question.element.hidden = !question.asked;
-        const typed = question.given?.();
-        const chosen = question.field ? typed !== undefined && { value: typed } : question.inputs.find((item) => item.input.checked);
+        const chosen = question.chosen();
         question.answered = !question.asked || Boolean(chosen);
-        if (question.asked && chosen) own[criterion.id] = chosen.value;
+        if (question.asked && chosen) Object.assign(own, chosen);
         if (question.answered) question.element.classList.remove("missing");
       }
       answers.links = Object.fromEntries(Object.entries(answers.links).filter(([, values]) => Object.keys(values).length));
@@ -375,7 +413,7 @@
     /** Answer the question that is at hand by its key, and go on to the next. */
     press(key) {
       const open = this.questions.filter((question) => question.asked);
-      const at = open.find((question) => question.element.contains(document.activeElement)) || open.find((question) => !question.answered);
+      const at = open.find((question) => question.element.contains(document.activeElement)) || open.find((question) => !question.answered) || (scaled && open[0]);
       if (at?.field && /^[0-9]$/.test(key)) {
         at.field.focus({ preventScroll: true });
         if (at.field.value.length < at.field.maxLength || at.field.selectionStart < at.field.selectionEnd) {
@@ -384,7 +422,7 @@
         this.keep();
         return true;
       }
-      const item = at?.inputs.find((choice) => choice.key === key);
+      const item = at && at.inputs.find((choice) => choice.key === key);
       if (!item) return false;
       item.input.checked = true;
       this.keep();
@@ -454,6 +492,7 @@
     if (page.form.busy) page.form.early.push(key);
     else if (key === "Enter") page.form.submit();
     else if (key.toLowerCase() === "u") undo();
+    else if (key.toLowerCase() === "k" && page.form.box) page.form.box.click();
     else return page.form.press(key);
     return true;
   }

@@ -112,6 +112,7 @@ _DELAY = re.compile(r'"retry_?delay"\s*:\s*"([^"]{1,20})"', re.IGNORECASE)
 
 
 # Tolerant reading: what a provider sends beside a text may be of any form, and never loses the text.
+_SEARCHED = 2_000
 
 
 def found(value: object, *path: str | int) -> Any:
@@ -475,9 +476,6 @@ def failure(status: int, body: bytes, where: str, wait_s: float | None) -> Answe
     )
 
 
-_SEARCHED = 2_000
-
-
 def _meant(status: int, names: Sequence[str], words: str) -> int:
     """The status that an error means by its words, by its code where HTTP says 200, else its own."""
     if status not in (429, 404) and status < 500:
@@ -508,6 +506,20 @@ def parsed(body: bytes) -> Any:
         return from_json(body)
     except ValueError:  # the fast reader refuses halves of surrogate pairs
         return json.loads(whole_text(json.dumps(json.loads(body), ensure_ascii=False)))
+
+
+def said_by(reply: HttpReply, where: str) -> Any:
+    """What a reply says as JSON; None if it is a failure that is not JSON.
+
+    Raises:
+        CallError: if a reply of status 200 is not JSON.
+    """
+    try:
+        return parsed(reply.body)
+    except (ValueError, RecursionError) as fault:
+        if reply.status == 200:
+            raise bad_reply(where, type(fault).__name__, body=reply.body) from None
+        return None
 
 
 def _no_constant(name: str) -> NoReturn:

@@ -22,8 +22,8 @@ from hellofresh.models.providers import (
     found_count,
     found_rows,
     found_text,
-    parsed,
     read_call,
+    said_by,
     tool_schema,
     whole_calls,
 )
@@ -71,12 +71,7 @@ class AnthropicModel(HttpModel):
         return encoded({**self._options, **body})
 
     def read(self, reply: HttpReply, request: Request) -> Answer:
-        try:
-            said = parsed(reply.body)
-        except (ValueError, RecursionError) as fault:
-            if reply.status == 200:
-                raise bad_reply(self.where, type(fault).__name__, body=reply.body) from None
-            said = None
+        said = said_by(reply, self.where)
         if reply.status != 200 or found_text(said, "type") == "error" or found(said, "error"):
             return failure(reply.status, reply.body, self.where, reply.wait_s)
         if not isinstance(found(said, "content"), list):

@@ -45,6 +45,7 @@ _FINISHES = {
 _THOUGHTS = ("reasoning_content", "reasoning")
 _THOUGHT_BACK = ("reasoning_content", "reasoning", "reasoning_details")
 """Fields of a message with reasoning; a model that calls tools may need them back in the next turn."""
+_ERRORS = frozenset({"error", "detail", "message", "msg"})
 
 
 class ChatModel(HttpModel):
@@ -139,7 +140,6 @@ def read_reply(body: bytes, where: str, *, whole: bool = False) -> Answer:
 
 
 _CITING = {"annotations", "citations", "search_results"}
-_ERRORS = frozenset({"error", "detail", "message", "msg"})
 
 
 def _none(where: str, why: str) -> Answer:

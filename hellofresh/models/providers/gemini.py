@@ -25,8 +25,8 @@ from hellofresh.models.providers import (
     found_count,
     found_rows,
     found_text,
-    parsed,
     read_call,
+    said_by,
     tool_schema,
     whole_calls,
 )
@@ -79,12 +79,7 @@ class GeminiModel(HttpModel):
         return encoded(body | ({"tools": tools} if tools else {}))
 
     def read(self, reply: HttpReply, request: Request) -> Answer:
-        try:
-            said = parsed(reply.body)
-        except (ValueError, RecursionError) as fault:
-            if reply.status == 200:
-                raise bad_reply(self.where, type(fault).__name__, body=reply.body) from None
-            said = None
+        said = said_by(reply, self.where)
         if reply.status != 200 or found(said, "error"):
             return failure(reply.status, reply.body, self.where, reply.wait_s)
         return self._answer(said, whole_calls(request))

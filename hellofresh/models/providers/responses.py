@@ -20,8 +20,8 @@ from hellofresh.models.providers import (
     found_count,
     found_rows,
     found_text,
-    parsed,
     read_call,
+    said_by,
     tool_schema,
     whole_calls,
 )
@@ -53,12 +53,7 @@ class ResponsesModel(HttpModel):
         return encoded({**self._options, **body})
 
     def read(self, reply: HttpReply, request: Request) -> Answer:
-        try:
-            said = parsed(reply.body)
-        except (ValueError, RecursionError) as fault:
-            if reply.status == 200:
-                raise bad_reply(self.where, type(fault).__name__, body=reply.body) from None
-            said = None
+        said = said_by(reply, self.where)
         if reply.status == 200 and isinstance(found(said, "output"), list) and not found(said, "error"):
             return self._answer(said, whole_calls(request))
         if reply.status == 200 and not found(said, "error"):

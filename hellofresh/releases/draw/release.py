@@ -68,7 +68,7 @@ from hellofresh.releases.life.manifest import (
     tombstone_rows,
     write_manifest,
 )
-from hellofresh.releases.life.record import refuse_another, was_opened
+from hellofresh.releases.life.record import name_of, read_record, refuse_another, was_opened
 from hellofresh.tasks import Task, task_makers
 from hellofresh.tasks.samples import MAIN, Candidate, Sample, to_json
 
@@ -197,9 +197,9 @@ def build_release(
     exposed = Stage.of(workspace, f"{stage.name}/exposed", plan.ledger.key(), {})
     frozen = _is_frozen(workspace, plan.folder)
     changes = stage.changes(of_code=not frozen)
-    if changes == [] and (frozen or exposed.has_key()):
+    if changes == [] and (frozen or exposed.is_current()):
         return _built(task, quarter, read_manifest(plan.folder), skipped=True)
-    if frozen and not (stage.has_key() and exposed.has_key()):
+    if frozen:
         return _built(task, quarter, read_manifest(plan.folder), skipped=True, frozen=True)
     chosen, written = _write(plan)
     gone = []
@@ -359,8 +359,27 @@ def _labels(task: Task) -> int:
 
 
 def _is_frozen(workspace: Workspace, folder: Path) -> bool:
-    """Whether a release from real sources exists that was opened; the date alone freezes nothing."""
-    return (folder / MANIFEST).is_file() and was_opened(workspace, folder, read_manifest(folder))
+    """Whether a release from real sources exists that was opened; the date alone freezes nothing.
+
+    Raises:
+        ReleaseError: if it was opened and is damaged: nothing that others refer to is drawn again.
+    """
+    if not (folder / MANIFEST).is_file():
+        changed = [folder / MANIFEST]
+        opened = name_of(workspace, folder) in read_record(workspace).opened
+    else:
+        manifest = read_manifest(folder)
+        changed = [folder / one.path for one in manifest.files if not one.is_in(folder)]
+        opened = was_opened(workspace, folder, manifest)
+    if not (opened and changed):
+        return opened
+    raise ReleaseError(
+        "is missing or has been changed, and the quarter has opened",
+        where=str(changed[0]),
+        expected="the file that was opened",
+        fix="Take it over from where it was published: hellofresh quarter restore --from TARGET",
+        code="damaged-release",
+    )
 
 
 def _write_private(plan: _Plan, selection: Selection, kept: Sequence[Sample]) -> list[Path]:

@@ -8,18 +8,22 @@ release may still change follows from these acts, not from the date. A release i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
-from hellofresh.core.errors import ReleaseError
+from hellofresh.core.errors import ReleaseError, UsageError
 from hellofresh.core.files import read_model, sha256_file, write_json
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.manifest import MANIFEST, Manifest, calendar_of, read_manifest, read_version
 from hellofresh.tasks.samples import Split
 
+WITNESS = "witness"
+"""The target of manifests whose hashes somebody else noted."""
+_WITNESS = re.compile(r"(?P<name>\w[\w@.-]*/[\w-]+(/prospective)?)=(?P<sha256>[0-9a-f]{64})", re.ASCII)
 Chain = tuple[str, ...]
 """SHA-256 of the versions of a manifest, the newest first."""
 
@@ -95,6 +99,24 @@ def record_publication(workspace: Workspace, target: str, folders: list[Path], m
     _write(workspace, replace(record, targets={**record.targets, target: chains}))
 
 
+def record_witness(workspace: Workspace, named: str) -> str:
+    """Record a manifest's hash that somebody else noted, `RELEASE=SHA256`; gives the release's name.
+
+    Raises:
+        UsageError: if it is not of this form.
+        ReleaseError: if the workspace lacks this version.
+    """
+    if (found := _WITNESS.fullmatch(named)) is None:
+        expected = "RELEASE=SHA256, such as 2024Q1/x-notes=... with 64 hexadecimal digits"
+        raise UsageError(f"not a witness: {named[:120]!r}", expected=expected, code="bad-witness")
+    name, sha256 = found["name"], found["sha256"]
+    record = read_record(workspace)
+    known = {**record.targets.get(WITNESS, {}), name: (sha256,)}
+    _write(workspace, replace(record, targets={**record.targets, WITNESS: known}))
+    refuse_another(workspace, workspace.root / "releases" / name)
+    return name
+
+
 def target_name(workspace: Workspace, folder: Path) -> str:
     """How a folder is named in the record: below `data/`, so that workspaces can be moved, or as it is."""
     place, root = folder.absolute(), workspace.root.absolute()
@@ -106,7 +128,7 @@ def publications_at_hand(workspace: Workspace) -> Iterator[tuple[str, Path]]:
     published = target_name(workspace, workspace.published)
     for name in dict.fromkeys((published, *read_record(workspace).targets)):
         folder = Path(workspace.located(f" {name}").strip()) / "releases"
-        if not name.startswith("hub:") and folder.is_dir():
+        if not name.startswith("hub:") and name != WITNESS and folder.is_dir():
             yield name, folder
 
 
@@ -176,10 +198,11 @@ def another_published(
     name: str, target: str, what: str = "it is not that one, or an earlier version of it"
 ) -> ReleaseError:
     """The error about a release that is published at a target and differs from the workspace's."""
+    source = "TARGET" if target == WITNESS else target
     return ReleaseError(
         f"{name} is published already, and {what}",
         where=target,
         expected="the published samples and commitments, and a manifest that continues the published one",
-        fix=f"If this workspace came from a backup: hellofresh quarter restore --from {target}",
+        fix=f"If this workspace came from a backup: hellofresh quarter restore --from {source}",
         code="other-publication",
     )

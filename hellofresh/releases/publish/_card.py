@@ -208,8 +208,8 @@ def _limits(parts: Sequence[PublishedPart], said_of: Mapping[str, DataStatement]
 
 
 def _statement(part: PublishedPart) -> DataStatement:
-    """The statement on a task's data, shared by its binary variant; without one, it is made from the manifest."""
-    name, dataset = part.task.name.removesuffix("-binary"), part.manifest.dataset
+    """The statement on a task's data, shared by its variants; without one, it is made from the manifest."""
+    name, dataset = part.task.name.removesuffix("-binary").removesuffix("-six"), part.manifest.dataset
     if (said := part.task.statement or statements().get(name)) is not None:
         return said
     if dataset is None:

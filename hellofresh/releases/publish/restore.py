@@ -15,8 +15,8 @@ from datetime import datetime
 from pathlib import Path
 
 from hellofresh.core.editions import Edition
-from hellofresh.core.errors import ReleaseError, UsageError
-from hellofresh.core.files import read_jsonl, write_bytes, write_json, write_jsonl
+from hellofresh.core.errors import HelloFreshError, ReleaseError, UsageError
+from hellofresh.core.files import read_jsonl, sha256_file, write_bytes, write_json, write_jsonl
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.candidates import read_candidates
@@ -91,14 +91,17 @@ def _releases_of(workspace: Workspace, target: str) -> Iterator[Path]:
 
 
 def _is_ahead(workspace: Workspace, there: Path, place: Place) -> bool:
-    """Whether a published release is not the workspace's own or an earlier version of it, or has lost its labels."""
+    """Whether a published release is not the workspace's own or an earlier version of it, or the own one is damaged."""
     mine, published = workspace.release(*place), _folder(workspace, there, place)
     if read_manifest(published).bundled:
         return False
-    if not (mine / MANIFEST).is_file() or chain_of(published)[0] not in chain_of(mine):
+    try:
+        manifest, mine_too = read_manifest(mine), chain_of(published)[0] in chain_of(mine)
+        if isinstance(place[0], Quarter) and place[2] == MAIN and not manifest.revealed:
+            load_labels(workspace, place[0], get_task(place[1]))
+        return not mine_too or not all(entry.is_in(mine) for entry in manifest.files)
+    except (HelloFreshError, OSError):
         return True
-    lost = not (workspace.private(*place) / "labels.jsonl").is_file()
-    return lost and isinstance(place[0], Quarter) and place[2] == MAIN and not read_manifest(mine).revealed
 
 
 def _folder(workspace: Workspace, there: Path, place: Place) -> Path:
@@ -140,7 +143,7 @@ def _set_aside(workspace: Workspace, place: Place) -> Path | None:
     mine, secret = workspace.release(*place), workspace.private(*place)
     if not (mine / MANIFEST).is_file():
         return None
-    aside = workspace.root / "private" / "set-aside" / chain_of(mine)[0][:12]
+    aside = workspace.root / "private" / "set-aside" / sha256_file(mine / MANIFEST)[:12]
     for folder, part in ((mine, "public"), (secret, "private")):
         for path in [path for path in sorted(folder.glob("*")) if path.is_file() or path.name == PREVIOUS]:
             copy = aside / part / path.name

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -217,11 +218,13 @@ class _Factor:
         name: what the number is.
         metric: the headline, or the recall of the one class that has the number.
         values: shape (n,), nan where it is not known.
+        within: whether quarters are taken within each class, rather than of all samples.
     """
 
     name: str
     metric: Metric
     values: NDArray[np.float64]
+    within: bool = True
 
 
 @analysis(
@@ -232,7 +235,8 @@ class _Factor:
     "share of readers whom X drew (others are volunteers), accounts that would flip the label; later edits that an "
     "accepted edit survived, time until a rejected one was reverted, length of the paragraph. Quarters are "
     "taken within each class, because notes rated helpful have more votes and the number alone would give the "
-    "label away. A system that does better in the highest quarter than in the lowest finds clear cases easier.",
+    "label away; the quarters of all notes, as HelloFresh (2024) took them, are the last factor, with their shares of "
+    "helpful notes. A system that does better in the highest quarter than in the lowest finds clear cases easier.",
 )
 def votes(panel: Panel) -> AnalysisResult:
     """Clear and narrow decisions: are systems better where people agreed more?"""
@@ -243,17 +247,24 @@ def votes(panel: Panel) -> AnalysisResult:
         return missing(NO_SYSTEM)
     result, charts = Findings(panel), []
     for factor in factors:
-        quarter, before = _quarters(panel, factor.values), len(result.marks)
-        for system in panel.systems:
-            for number, name in enumerate(_QUARTERS):
-                found = measure(panel, system.headline, quarter == number, factor.metric)
-                if found is None:
-                    continue
-                span = factor.values[quarter == number]
-                low, high = float(span.min()), float(span.max())
-                kind = {"factor": factor.name, "quarter_of": name, "from": low, "to": high}
-                mark = found.mark(system.name, name, panel=factor.name, more=f"{low:,.6g} to {high:,.6g}")
-                result.add({**about(system), **kind, **found.cells}, found.interval, mark)
+        quarter, before = _quarters(panel, factor), len(result.marks)
+        shares = [_share_of_label_1(panel, quarter == number) for number in range(len(_QUARTERS))]
+        if not factor.within:
+            positive = ", ".join("none" if share is None else f"{share:.0%}" for share in shares)
+            result.notes.append(
+                f"In the quarters of all notes, {positive} are {panel.task.classes[1]}. {factor.metric.title} follows "
+                "this share, whatever a system does; quarters within each class are free of it."
+            )
+        for system, number in product(panel.systems, range(len(_QUARTERS))):
+            found = measure(panel, system.headline, quarter == number, factor.metric)
+            if found is None:
+                continue
+            name, span = _QUARTERS[number], factor.values[quarter == number]
+            low, high = float(span.min()), float(span.max())
+            kind = {"factor": factor.name, "quarter_of": name, "from": low, "to": high}
+            mark = found.mark(system.name, name, panel=factor.name, more=f"{low:,.6g} to {high:,.6g}")
+            row = {**about(system), **kind, "share_of_label_1": shares[number], **found.cells}
+            result.add(row, found.interval, mark)
         axis = Axis.share(factor.metric.title, result.marks[before:])
         charts.append(Chart("intervals", axis, series=Series("quarter", _QUARTERS), panel=factor.name))
     if not result.rows:
@@ -262,6 +273,10 @@ def votes(panel: Panel) -> AnalysisResult:
         whole = "Releases hold the paragraph that was edited, not its article"
         result.notes.append(f"{whole}, so length is that of the paragraph.")
     return result.drawn(*charts, most=6, one_key=True)
+
+
+def _share_of_label_1(panel: Panel, where: NDArray[np.bool_]) -> float | None:
+    return float((panel.labels[where] == 1).mean()) if where.any() else None
 
 
 def _recall(panel: Panel, label: int) -> Metric:
@@ -273,11 +288,14 @@ def _recall(panel: Panel, label: int) -> Metric:
 def _factors(panel: Panel) -> list[_Factor]:
     positive, negative = panel.labels == 1, panel.labels == 0
     if "ratings" in panel.task.label_facts:
-        return [
+        known, received = known_of_samples(panel), "ratings that the note received"
+        within = [
             _Factor(f"{name}, quarters within each class", panel.task.headline, values)
-            for name, values in known_of_samples(panel).items()
+            for name, values in known.items()
             if np.unique(values[np.isfinite(values)]).size > 1
         ]
+        of_all = _Factor(f"{received}, quarters of all notes", panel.task.headline, known[received], within=False)
+        return [*within, of_all]
     if "survived_edits" not in panel.task.label_facts:
         return []
     survived, delay = panel.known("survived_edits"), panel.known("revert_delay_s")
@@ -290,14 +308,15 @@ def _factors(panel: Panel) -> list[_Factor]:
     ]
 
 
-def _quarters(panel: Panel, values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The quarter of each sample within its class, from 0; equal values stay together; -1 without a value."""
-    found = np.full(values.shape, -1, dtype=np.int64)
-    for label in range(len(panel.task.classes)):
-        own = (panel.labels == label) & np.isfinite(values)
+def _quarters(panel: Panel, factor: _Factor) -> NDArray[np.int64]:
+    """The quarter of each sample, from 0; equal values stay together; -1 without a value."""
+    found = np.full(factor.values.shape, -1, dtype=np.int64)
+    divided = panel.labels if factor.within else np.zeros_like(panel.labels)
+    for label in np.unique(divided):
+        own = (divided == label) & np.isfinite(factor.values)
         if own.any():
-            edges = np.quantile(values[own], (0.25, 0.5, 0.75))
-            found[own] = np.searchsorted(edges, values[own], side="left")
+            edges = np.quantile(factor.values[own], (0.25, 0.5, 0.75))
+            found[own] = np.searchsorted(edges, factor.values[own], side="left")
     return found
 
 

@@ -25,11 +25,12 @@ from hellofresh.results.analyses.base import (
 from hellofresh.results.figures.charts import Axis, Chart, Mark, Series
 from hellofresh.results.split.panel import EntrySection, Panel, System
 from hellofresh.results.standings import fields_of
+from hellofresh.stats.arrays import Floats
 from hellofresh.stats.clusters import cluster_tables
 from hellofresh.stats.intervals import metric_interval
-from hellofresh.stats.metrics import FloatArray, rank_correlation
+from hellofresh.stats.metrics import rank_correlation
 from hellofresh.stats.ranking import all_differences, rank_systems
-from hellofresh.tasks.samples import Label
+from hellofresh.tasks.samples import Label, Sample
 
 _LEAST_COSTS = (0, 1, 3, 10)
 _LEAST_SYSTEMS = 4
@@ -107,8 +108,8 @@ def difficulty(panel: Panel) -> AnalysisResult:
     return result.drawn(Chart("intervals", Axis("rank correlation with difficulty", zero=True)), order="marks")
 
 
-def known_of_samples(panel: Panel) -> Mapping[str, FloatArray]:
-    """Facts from ratings that may make samples hard, each of shape (n,), nan where unknown.
+def known_of_samples(panel: Panel) -> Mapping[str, Floats]:
+    """Facts of ratings and of time that may make samples hard, each of shape (n,), nan where unknown.
 
     Clearness is how far the intercept is on the label's side.
     """
@@ -120,7 +121,15 @@ def known_of_samples(panel: Panel) -> Mapping[str, FloatArray]:
         "share of the smaller camp": panel.known("smaller_camp"),
         "share of sampled readers": panel.known("sampled_ratings") / np.where(ratings > 0, ratings, np.nan),
         "accounts or editors that would flip the label": _flip_costs(panel),
+        "hours from the post to the note": np.array([_delay(sample) for sample in panel.samples]),
     }
+
+
+def _delay(sample: Sample) -> float:
+    """Hours from a post to its note; nan for anything else."""
+    post, note = getattr(sample, "post", None), getattr(sample, "note", None)
+    dates = getattr(post, "date", None), getattr(note, "date", None)
+    return (dates[1] - dates[0]).total_seconds() / 3600 if dates[0] and dates[1] else float("nan")
 
 
 @analysis(
@@ -157,7 +166,7 @@ def robustness(panel: Panel) -> AnalysisResult:
     return result.drawn(Chart("intervals", Axis.share(panel.task.headline.title, result.marks), series=series))
 
 
-def _flip_costs(panel: Panel) -> FloatArray:
+def _flip_costs(panel: Panel) -> Floats:
     """Accounts or editors that would flip each label, shape (n,), nan where not known."""
     labels = (Label("", int(label), facts) for label, facts in zip(panel.labels, panel.facts, strict=True))
     return np.array([np.nan if (cost := panel.task.flip_cost(label)) is None else cost for label in labels], float)

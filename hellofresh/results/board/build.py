@@ -19,9 +19,10 @@ rows. The maintainers' own view, with all figures, is another board: `private/bo
 from __future__ import annotations
 
 import tempfile
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
 import polars as pl
@@ -38,6 +39,7 @@ from hellofresh.core.files import (
     write_bytes,
     write_json,
 )
+from hellofresh.core.intake import Intake
 from hellofresh.core.makers import makers, plugin_makers
 from hellofresh.core.parquet import sink_parquet, write_parquet
 from hellofresh.core.plugins import plugins
@@ -47,6 +49,7 @@ from hellofresh.results.board import asked, data, ratings, systems
 from hellofresh.results.board.manifest import (
     FORMAT,
     RELEASED,
+    BoardFile,
     BoardManifest,
     describe_file,
     read_board_manifest,
@@ -81,12 +84,41 @@ _PART = 100_000
 """Answers that are sorted at once."""
 _COPIED = ("parquet", "points.parquet", "svg", "narrow.svg")
 """Endings of the files of an analysis that the board shows."""
+_OF_SPLIT: Mapping[str, Callable[[BoardSplit], Iterable[object]]] = {
+    "quarters": data.dates,
+    "distributions": data.distributions,
+    "dates": data.period_dates,
+    "labels": data.labels,
+    "licenses": data.licenses,
+    "releases": data.releases,
+    "files": lambda split: split.place.manifest.files,
+    "sources": lambda split: split.place.manifest.collection.sources,
+    "prospective": data.prospects,
+    "datasets": lambda split: filter(None, [split.place.manifest.dataset]),
+    "systems": systems.facts,
+    "participants": systems.participants,
+    "shares": systems.shares,
+    "agreement": systems.agreements,
+    "receipts": systems.receipts,
+    "mistakes": systems.mistakes,
+    "confusion": systems.confusion,
+    "conduct": systems.conduct,
+    "samples": data.samples,
+    "prompts": asked.prompts,
+    "questions": asked.questions,
+    "ratings": ratings.rated,
+    "people": ratings.people,
+    "judges": ratings.judges,
+    "responses": ratings.responses,
+    "documents": data.documents,
+}
+"""The tables that are made from single splits, with the functions that make their rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class BoardBuilt:
     """The result of a build: rows by table, quarters on the board, whether it was up to date already, else what has
-    changed since the last one, and what is left out.
+    changed since the last one, what is left out, and what became of the rows of scores and of judgements.
     """
 
     folder: Path
@@ -95,6 +127,7 @@ class BoardBuilt:
     skipped: bool
     why: str = ""
     notes: Sequence[str] = ()
+    ledgers: Sequence[Intake] = ()
 
 
 def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
@@ -108,11 +141,9 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
         DataError: if no quarter has been scored.
     """
     splits, moment = places(workspace), now()
-    for place in splits:
-        main = place.split == MAIN
-        again = f"hellofresh score --edition {place.edition}{'' if main else f' --split {place.split}'}"
-        Stage.hold(workspace, f"score{'' if main else f'-{place.split}'}/{place.edition}", again)
-    scored, notes = _of_known_metrics(scan_scores(workspace, splits))
+    _hold_scores(workspace, splits)
+    every = scan_scores(workspace, splits)
+    scored, notes = _of_known_metrics(every)
     quarters = sorted(scored.select(pl.col("edition").unique()).collect(engine="streaming")["edition"])
     if not quarters:
         raise DataError(
@@ -122,7 +153,6 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
             code="nothing-scored",
         )
     analyses = analyses_to_show(workspace, splits, quarters, private=private)
-    opened = [place for place in splits if place.has_opened(workspace, moment)]
     addresses = Settings.load().site
     inputs = [
         *([path.relative_to(workspace.root).as_posix(), sha256_file(path)] for _, path in score_files(workspace)),
@@ -132,7 +162,7 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
         addresses.model_dump(mode="json"),
         {"files": _hashes(workspace, splits), "opened": [place.has_opened(workspace, moment) for place in splits]},
     ]
-    folder = workspace.private_board if private else workspace.board
+    folder, mode = _place(workspace, private=private)
     made_by = (
         makers(__name__)
         | plugin_makers("hellofresh.tables", added_tables())
@@ -142,25 +172,10 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
     changes = stage.changes()
     if changes == []:
         there = read_board_manifest(folder)
-        return BoardBuilt(folder, there.rows, there.quarters, skipped=True, notes=notes)
-    mode = 0o600 if private else 0o644
-    files = []
-    with tempfile.TemporaryDirectory(prefix=temporary_prefix("board"), dir=workspace.root) as parts:
-        opened_splits = (open_split(workspace, place, scored, moment, private=private) for place in splits)
-        tables = board_tables(opened_splits, Path(parts))
-        shown_scores = scored if private else scored.filter("public")
-        tables["scores"].written.append(shown_scores.select(all_tables()["scores"].schema.names()))
-        for keys, ids, gone in due_ids(workspace, splits, moment):
-            tables["due_ids"].add(keys, (DueId(key, taken_down=gone) for key in ids))
-        for name, made in tables.items():
-            table = made.whole()
-            sink_parquet(folder / f"{name}.parquet", table, mode=mode)
-            rows = table.select(pl.len()).collect().item()
-            files.append(describe_file(folder, folder / f"{name}.parquet", rows))
-    for path in folder.glob("*.parquet"):  # of packages that are no longer installed
-        if path.stem not in all_tables():
-            remove_file(path)
+        return BoardBuilt(folder, there.rows, there.quarters, skipped=True, notes=notes, ledgers=there.ledgers)
+    files, ledgers = _put_tables(workspace, splits, every, scored, moment, private=private)
     shown = _put_analyses(analyses, folder, mode)
+    opened = [place for place in splits if place.has_opened(workspace, moment)]
     released = copy_released(opened, folder / RELEASED, mode)
     manifest = BoardManifest(
         format=FORMAT,
@@ -171,9 +186,69 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
         released=tuple(describe_file(folder, path) for path in released),
         addresses=addresses,
         private=private,
+        ledgers=ledgers,
     )
     stage.record([*(folder / entry.path for entry in files), *shown, *released, manifest.write(folder, mode)])
-    return BoardBuilt(folder, manifest.rows, quarters, skipped=False, why="; ".join(changes or ()), notes=notes)
+    return BoardBuilt(
+        folder, manifest.rows, quarters, skipped=False, why="; ".join(changes or ()), notes=notes, ledgers=ledgers
+    )
+
+
+def _height(table: pl.LazyFrame) -> int:
+    return int(table.select(pl.len()).collect(engine="streaming").item())
+
+
+def _place(workspace: Workspace, *, private: bool) -> tuple[Path, int]:
+    """The board's folder, and the mode of its files: figures that are not public are their owner's alone."""
+    return (workspace.private_board, 0o600) if private else (workspace.board, 0o644)
+
+
+def _hold_scores(workspace: Workspace, splits: Sequence[Place]) -> None:
+    """Refuse scores that are not as `hellofresh score` wrote them."""
+    for place in splits:
+        main = place.split == MAIN
+        again = f"hellofresh score --edition {place.edition}{'' if main else f' --split {place.split}'}"
+        Stage.hold(workspace, f"score{'' if main else f'-{place.split}'}/{place.edition}", again)
+
+
+def _put_tables(
+    workspace: Workspace,
+    splits: Sequence[Place],
+    every: pl.LazyFrame,
+    scored: pl.LazyFrame,
+    moment: datetime,
+    *,
+    private: bool,
+) -> tuple[list[BoardFile], tuple[Intake, Intake]]:
+    """Write the tables of opened splits, and delete those of packages that are no longer installed.
+
+    Args:
+        every, scored: all scores, and those of known metrics.
+
+    Returns:
+        The files, and what became of the rows of scores and of judgements.
+    """
+    folder, mode = _place(workspace, private=private)
+    files, rows = [], {}
+    with tempfile.TemporaryDirectory(prefix=temporary_prefix("board"), dir=workspace.root) as parts:
+        opened_splits = (open_split(workspace, place, scored, moment, private=private) for place in splits)
+        tables, answers = board_tables(opened_splits, Path(parts))
+        shown = scored if private else scored.filter("public")
+        tables["scores"].written.append(shown.select(all_tables()["scores"].schema.names()))
+        for keys, ids, gone in due_ids(workspace, splits, moment):
+            tables["due_ids"].add(keys, (DueId(key, taken_down=gone) for key in ids))
+        for name, made in tables.items():
+            table = made.whole()
+            sink_parquet(folder / f"{name}.parquet", table, mode=mode)
+            rows[name] = _height(table)
+            files.append(describe_file(folder, folder / f"{name}.parquet", rows[name]))
+    for path in folder.glob("*.parquet"):
+        if path.stem not in all_tables():
+            remove_file(path)
+    came_in, known = _height(every), _height(scored)
+    left_out = {"unknown-metric": came_in - known, "not-revealed": known - _height(shown)}
+    of_answers = Intake("answers", answers.pop("came in", 0), rows["answers"], answers)
+    return files, (Intake("scores", came_in, rows["scores"], left_out), of_answers)
 
 
 def _of_known_metrics(scores: pl.LazyFrame) -> tuple[pl.LazyFrame, list[str]]:
@@ -239,14 +314,14 @@ class _Parts:
         )
 
 
-def board_tables(splits: Iterable[BoardSplit], parts: Path) -> dict[str, _Parts]:
-    """Every table that splits decide, empty ones too.
+def board_tables(splits: Iterable[BoardSplit], parts: Path) -> tuple[dict[str, _Parts], Counter[str]]:
+    """Every table that splits decide, empty ones too; and how many answers came in and were left out, by reason.
 
     Args:
         splits: each is used and let go before the next one is taken.
         parts: a folder for the parts of long tables.
     """
-    made = {name: _Parts(parts, name) for name in all_tables()}
+    made, counts = {name: _Parts(parts, name) for name in all_tables()}, Counter[str]()
     over: dict[tuple[str, str, bool], list[QuarterScore]] = defaultdict(list)
     for split in splits:
         place = split.place
@@ -258,27 +333,31 @@ def board_tables(splits: Iterable[BoardSplit], parts: Path) -> dict[str, _Parts]
             made[name].add(place.keys, rows)
         if split.panel is not None and place.edition.is_living:
             over[place.task, place.split, split.panel.bundled] += quarter_scores(split.panel)
-        for answers in _answers(split):
+        for answers in _answers(split, counts):
             made["answers"].keep(answers)
     for (task, kind, bundled), its in sorted(over.items()):
         keys: dict[str, str | bool] = {"task": task, "split": kind, "bundled": bundled}
         made["fixed"].add(keys, over_quarters(its, get_task(task).on(kind).headline).systems)
-    return made
+    return made, counts
 
 
-def _answers(split: BoardSplit) -> Iterator[pl.DataFrame]:
+def _answers(split: BoardSplit, counts: Counter[str]) -> Iterator[pl.DataFrame]:
     """Answers to each sample, sorted by id and origin, in parts of some hundred thousand rows; empty before the
     reveal.
     """
+    came_in = _height(split.said)
+    counts["came in"] += came_in
     if not split.shown:
+        counts["not-revealed"] += came_in
         return
     origins = sorted({str(row["origin"]) for row in split.systems})
     said = split.said.filter(pl.col("origin").is_in(origins))
-    counts = said.group_by("id").len().sort("id").collect(engine="streaming")
+    of_sample = said.group_by("id").len().sort("id").collect(engine="streaming")
+    counts["of-systems-without-scores"] += came_in - int(of_sample["len"].sum())
     if split.withheld:  # answers may quote the sample's texts
         said = said.with_columns(rationale=pl.lit(""), text=pl.lit(None, pl.String))
     said = said.with_columns(**{name: pl.lit(value) for name, value in split.place.keys.items()})
-    for (_,), ids in counts.group_by(pl.col("len").cum_sum() // _PART, maintain_order=True):
+    for (_,), ids in of_sample.group_by(pl.col("len").cum_sum() // _PART, maintain_order=True):
         # Sorting by the numbers of names is several times faster than by names; their order is the same.
         numbered = [pl.col("id").cast(pl.Enum(ids["id"])), pl.col("origin").cast(pl.Enum(origins))]
         part = said.filter(pl.col("id").is_in(ids["id"].implode())).with_columns(numbered)
@@ -299,37 +378,6 @@ def _rows(split: BoardSplit) -> Iterator[tuple[str, Iterable[object]]]:
         yield "standings", standings.ranked
         yield "pairs", standings.pairs
         yield "ceilings", ceilings(split.panel)
-
-
-_OF_SPLIT: Mapping[str, Callable[[BoardSplit], Iterable[object]]] = {
-    "quarters": data.dates,
-    "distributions": data.distributions,
-    "dates": data.period_dates,
-    "labels": data.labels,
-    "licenses": data.licenses,
-    "releases": data.releases,
-    "files": lambda split: split.place.manifest.files,
-    "sources": lambda split: split.place.manifest.collection.sources,
-    "prospective": data.prospects,
-    "datasets": lambda split: filter(None, [split.place.manifest.dataset]),
-    "systems": systems.facts,
-    "participants": systems.participants,
-    "shares": systems.shares,
-    "agreement": systems.agreements,
-    "receipts": systems.receipts,
-    "mistakes": systems.mistakes,
-    "confusion": systems.confusion,
-    "conduct": systems.conduct,
-    "samples": data.samples,
-    "prompts": asked.prompts,
-    "questions": asked.questions,
-    "ratings": ratings.rated,
-    "people": ratings.people,
-    "judges": ratings.judges,
-    "responses": ratings.responses,
-    "documents": data.documents,
-}
-"""The tables that are made from single splits, with the functions that make their rows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from pydantic import NonNegativeInt, ValidationError
 
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import BadJsonError, model_fault, sha256_file, strict_json, write_json
+from hellofresh.core.intake import Intake
 from hellofresh.core.parquet import BadTableError
 from hellofresh.core.strict import SiteSettings, Strict
 from hellofresh.results.board.schema import added_tables, all_tables
@@ -47,6 +48,7 @@ class BoardManifest(Strict):
         released: copies of released files, for visitors to take away.
         addresses: where the project lives.
         private: whether it is the maintainers' own, with the figures of quarters that are not revealed.
+        ledgers: what became of the rows of scores and of judgements.
     """
 
     format: Literal[1]
@@ -57,6 +59,7 @@ class BoardManifest(Strict):
     released: tuple[BoardFile, ...] = ()
     addresses: SiteSettings = SiteSettings()
     private: bool = False
+    ledgers: tuple[Intake, ...] = ()
 
     @property
     def rows(self) -> Mapping[str, int]:

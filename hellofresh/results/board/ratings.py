@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 import polars as pl
 
+from hellofresh.core.parquet import Estimate
 from hellofresh.judging.judges import judge_quality, known_judges
 from hellofresh.results.board.schema import JudgeRow, RatedResponse, RatedRow
 from hellofresh.results.scoring.people import people_rows
@@ -46,12 +47,19 @@ def judges(split: BoardSplit) -> Iterator[JudgeRow]:
     if study is None:
         return
     for item in (item for judge, _ in known_judges(study.rated) for item in judge_quality(study.rated, judge)):
-        kappa, accuracy = item.kappa_interval, item.accuracy
-        ends = (None, None, None) if accuracy is None else (accuracy.value, accuracy.low, accuracy.high)
-        own = {name: getattr(item, name) for name in JudgeRow.__dataclass_fields__ if hasattr(item, name)}
-        own |= dict(zip(("accuracy", "accuracy_low", "accuracy_high"), ends, strict=True))
-        own |= {"title": study.rated.rubric.criterion(item.criterion).title}
-        yield JudgeRow(**own, kappa_low=kappa.low, kappa_high=kappa.high)
+        pairs, limits = item.accuracy, item.kappa_interval
+        yield JudgeRow(
+            judge=item.judge,
+            kind=item.kind,
+            criterion=item.criterion,
+            title=study.rated.rubric.criterion(item.criterion).title,
+            responses=item.responses,
+            kappa=Estimate(item.kappa, limits.low, limits.high),
+            people_kappa=item.people_kappa,
+            correlation=Estimate(item.correlation, item.correlation_low, item.correlation_high),
+            accuracy=None if pairs is None else Estimate(pairs.value, pairs.low, pairs.high),
+            ranks=item.ranks,
+        )
 
 
 def people(split: BoardSplit) -> Iterator[PeopleRow]:

@@ -11,7 +11,7 @@ from typing import Any
 from hellofresh.core.data_sets import DatasetFacts
 from hellofresh.core.errors import UsageError
 from hellofresh.core.folders import FileEntry
-from hellofresh.core.parquet import Table
+from hellofresh.core.parquet import Estimate, Table
 from hellofresh.core.plugins import plugins
 from hellofresh.core.systems import SystemId
 from hellofresh.results.over_quarters import OverQuartersRow
@@ -169,8 +169,7 @@ class CalibrationRow:
         subject: the class whose probability is judged, by its name, or `chosen` for that of the chosen class.
         n, clusters: samples with a stated probability, and groups of them.
         few_clusters: whether these are too few for intervals with nominal coverage.
-        brier, auc: with the limits of their 95% intervals; None where there are too few samples to tell, and AUC where
-            all have one label.
+        brier, auc: with 95% intervals; None where there are too few samples to tell, and AUC where all have one label.
         reliability, resolution, uncertainty: the parts of the Brier score, likewise (reliability - resolution +
             uncertainty, but for what differs within a bin).
         ece, ece_debiased, ece_p_value: expected calibration error, without its bias, and the p-value of the test of
@@ -184,24 +183,14 @@ class CalibrationRow:
     n: int
     clusters: int
     few_clusters: bool
-    brier: float | None
-    brier_low: float | None
-    brier_high: float | None
+    brier: Estimate | None
     ece: float | None
     ece_debiased: float | None
     ece_p_value: float | None
-    auc: float | None
-    auc_low: float | None
-    auc_high: float | None
-    reliability: float | None
-    reliability_low: float | None
-    reliability_high: float | None
-    resolution: float | None
-    resolution_low: float | None
-    resolution_high: float | None
-    uncertainty: float | None
-    uncertainty_low: float | None
-    uncertainty_high: float | None
+    auc: Estimate | None
+    reliability: Estimate | None
+    resolution: Estimate | None
+    uncertainty: Estimate | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -443,6 +432,7 @@ class ReleaseFacts:
         source: where the rows come from, `bundled-sample` for those written for the project.
         texts: included or withheld.
         revealed: whether labels are public.
+        corrected: samples whose labels were corrected since.
         seed, rule: how samples were drawn.
         draw: commitment to the secret key of the draw, empty if absent.
         commitments: how labels are committed to.
@@ -455,6 +445,7 @@ class ReleaseFacts:
     source: str
     texts: str
     revealed: bool
+    corrected: int
     seed: str
     rule: str
     draw: str
@@ -529,16 +520,10 @@ class JudgeRow:
     criterion: str
     title: str
     responses: int
-    kappa: float
-    kappa_low: float
-    kappa_high: float
+    kappa: Estimate
     people_kappa: float | None
-    correlation: float
-    correlation_low: float
-    correlation_high: float
-    accuracy: float | None
-    accuracy_low: float | None
-    accuracy_high: float | None
+    correlation: Estimate
+    accuracy: Estimate | None
     ranks: bool
 
 

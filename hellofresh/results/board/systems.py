@@ -22,19 +22,19 @@ import polars as pl
 from numpy.typing import NDArray
 
 from hellofresh.core.files import canonical_json
+from hellofresh.core.parquet import Estimate
 from hellofresh.core.systems import IDENTITY, Provenance
 from hellofresh.evidence.publishers import site_of
 from hellofresh.evidence.web.excluded import ExcludedSources
 from hellofresh.results.board import schema
 from hellofresh.results.calibration import stated_confidences
-from hellofresh.results.split.open import BoardSplit, Place
-from hellofresh.results.split.panel import NOT_ASKED, exposure
+from hellofresh.results.split.open import BoardSplit
+from hellofresh.results.split.panel import NOT_ASKED, exposure, is_hollow
 from hellofresh.results.split.tables import RECEIPTS, ReceiptRow
 from hellofresh.stats.agreement import answer_agreement
 from hellofresh.stats.calibration import Calibration
-from hellofresh.tasks import TASKS, get_task
-from hellofresh.tasks.outputs import Response, Status
-from hellofresh.tasks.samples import MAIN
+from hellofresh.tasks import get_task
+from hellofresh.tasks.outputs import Status
 from hellofresh.tasks.transcripts import ReadEvent, SearchedEvent
 
 BLOCKED_PAGE, LATER_PAGE, CITED, COPIED = "blocked-page", "later-page", "cited-blocked", "copied-labels"
@@ -67,7 +67,7 @@ def facts(split: BoardSplit) -> Iterator[schema.SystemFacts]:
             origin=origin,
             entered=(entered.get(origin) or (run.started if run else ""))[:10],
             contamination=exposure(str(row["knowledge_cutoff"]), split.known_since, split.place.split).value,
-            hollow=_is_hollow(str(row["provenance"]), split.place),
+            hollow=is_hollow(str(row["provenance"]), split.place.task, split.place.split),
             prompts=", ".join(record.evaluation.prompt_ids) if record else "",
             judged=row["n"],
             failed=record.failed if record else None,
@@ -76,12 +76,6 @@ def facts(split: BoardSplit) -> Iterator[schema.SystemFacts]:
             cost_usd=record.cost_usd if record else None,
             manifest=canonical_json(record.model_dump(mode="json", exclude={"files", "journal"})) if record else "",
         )
-
-
-def _is_hollow(provenance: str, place: Place) -> bool:
-    """Whether an upload's answers may have been looked up; responses are rated here, and decided nowhere else."""
-    decided = place.task in TASKS and TASKS[place.task].output is not Response
-    return provenance == Provenance.UPLOADED and place.split == MAIN and decided
 
 
 def receipts(split: BoardSplit) -> list[ReceiptRow]:
@@ -102,19 +96,23 @@ def calibrations(split: BoardSplit) -> Iterator[tuple[schema.CalibrationRow, lis
             for number, step in enumerate(curve)
         ]  # fmt: skip
         counted = (item.headline, item.subject, item.n, item.clusters, item.few_clusters)
-        yield schema.CalibrationRow(origin, prompt, *counted, **_limits(found)), bins
+        yield schema.CalibrationRow(origin, prompt, *counted, **_figures(found)), bins
 
 
-def _limits(found: Calibration | None) -> dict[str, Any]:
-    cells = dict.fromkeys(["ece", "ece_debiased", "ece_p_value"])
-    cells |= dict.fromkeys(f"{name}{end}" for name in _LIMITED for end in ("", "_low", "_high"))
+def _figures(found: Calibration | None) -> dict[str, Any]:
+    """The figures of a calibration by name; None if unknown."""
     if found is None:
-        return cells
-    known = {"ece": found.ece.value, "ece_debiased": found.ece.debiased, "ece_p_value": found.ece.p_value}
+        return dict.fromkeys(("ece", "ece_debiased", "ece_p_value", *_LIMITED))
+    cells: dict[str, Any] = {"ece": _known(found.ece.value), "ece_debiased": _known(found.ece.debiased)}
+    cells["ece_p_value"] = _known(found.ece.p_value)
     for name in _LIMITED:
-        made, value = getattr(found, f"{name}_interval"), float(getattr(found, name))
-        known |= {name: value} if np.isnan(value) else {name: value, f"{name}_low": made.low, f"{name}_high": made.high}
-    return cells | {name: None if np.isnan(value) else value for name, value in known.items()}
+        made, value = getattr(found, f"{name}_interval"), _known(float(getattr(found, name)))
+        cells[name] = None if value is None else Estimate(value, _known(made.low), _known(made.high))
+    return cells
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else value
 
 
 def mistakes(split: BoardSplit) -> Iterator[schema.Mistakes]:

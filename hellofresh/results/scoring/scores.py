@@ -13,6 +13,7 @@ wrong (see `hellofresh.stats.metrics`) and is shown in its own columns. Interval
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -24,11 +25,11 @@ from numpy.typing import NDArray
 
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition
-from hellofresh.core.errors import DataError, SubmissionError
-from hellofresh.core.files import sha256_file
+from hellofresh.core.errors import DataError
+from hellofresh.core.files import sha256_file, write_json
+from hellofresh.core.intake import Intake
 from hellofresh.core.makers import makers
 from hellofresh.core.parquet import write_parquet
-from hellofresh.core.quarters import utc_text
 from hellofresh.core.stages import Stage
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.draw.prospective import OUTCOMES, load_prospective, prospective_outcomes, prospective_splits
@@ -41,7 +42,6 @@ from hellofresh.results.split.entries import (
     entries_of_runs,
     entries_of_submissions,
     lenient_entries,
-    of_submission,
     with_forecasts,
 )
 from hellofresh.results.split.judgements import Part, judgements_file, write_judgements, write_waiting
@@ -51,10 +51,15 @@ from hellofresh.results.split.tables import SCORES, Score
 from hellofresh.stats.draws import bootstrap_limits
 from hellofresh.stats.intervals import metric_interval, repetition_interval
 from hellofresh.stats.metrics import NO_ANSWER, Metric
-from hellofresh.submissions.check import Due, Submission
+from hellofresh.submissions.check import Due
 from hellofresh.submissions.released import due_in
 from hellofresh.tasks import Task, get_task, task_makers
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Label, Split, to_json
+
+_HOW = {
+    MAIN: "Ask a model first: hellofresh evaluate --edition {edition} --model always-yes",
+    PROSPECTIVE: "Resolve it with a later collection: hellofresh release prospective --quarter {edition} --resolve",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +68,7 @@ class ScoredSplit:
 
     `notes` says what was left out and why, `entries` what was scored and `waiting` what will be, by task; `public`
     names the tasks whose labels are public: of the others nothing is shown or published that follows from `scores`.
-    `why` is what has changed since they were last scored.
+    `why` is what has changed since they were last scored, `ledgers` what became of the systems' answers, by task.
     """
 
     edition: Edition
@@ -75,6 +80,7 @@ class ScoredSplit:
     public: frozenset[str] = frozenset()
     waiting: Mapping[str, Sequence[Entry]] = field(default_factory=dict, repr=False)
     why: str = ""
+    ledgers: Mapping[str, Intake] = field(default_factory=dict, repr=False)
 
 
 def score_quarter(
@@ -117,22 +123,21 @@ def score_quarter(
         check_published(_folder(workspace, edition, task, split), entries, changes, redo, submissions / str(edition))
     read_labels = load_labels if split == MAIN else prospective_outcomes
     scores: list[Score] = []
+    ledgers: dict[str, Intake] = {}
     for release in found.releases:
-        labels = read_labels(workspace, edition, release.task)
-        scores += _scores_of(release, labels, found.entries[release.task.name], split)
+        labels, entries = read_labels(workspace, edition, release.task), found.entries[release.task.name]
+        made = list(_scores_of(release, labels, entries, split))
+        ledgers[release.task.name] = _ledger(release, labels, entries, made)
+        scores += made
     if not scores:
         what, fix = f"nothing to score in the {split} split of {edition}", _HOW[split].format(edition=edition)
         raise DataError(what, fix=fix, code="nothing-to-score")
-    scored = replace(scored, scores=scores, why="; ".join(since or ()))
+    scored = replace(scored, scores=scores, why="; ".join(since or ()), ledgers=ledgers)
     stage.record(write_scores(workspace, scored))
     return scored
 
 
 _PARTS: tuple[Part, ...] = ("", "receipts", "numbers")
-_HOW = {
-    MAIN: "Ask a model first: hellofresh evaluate --edition {edition} --model always-yes",
-    PROSPECTIVE: "Resolve it with a later collection: hellofresh release prospective --quarter {edition} --resolve",
-}
 
 
 def _folder(workspace: Workspace, edition: Edition, task: str, split: str) -> Path:
@@ -155,13 +160,16 @@ def write_scores(workspace: Workspace, scored: ScoredSplit) -> list[Path]:
         rows = [score for score in scored.scores if (score.task not in scored.public) is private]
         entries = {task: its for task, its in scored.entries.items() if (task not in scored.public) is private}
         table = workspace.scores(scored.edition, scored.split, private=private)
+        ledger, mode = table.with_suffix(".json"), 0o600 if private else 0o644
         if rows:
-            write_parquet(table, SCORES.frame(rows), mode=0o600 if private else 0o644)
-            written += [table, *write_judgements(workspace, scored.edition, entries, scored.split, private=private)]
+            write_parquet(table, SCORES.frame(rows), mode=mode)
+            own = {task: to_json(one) for task, one in scored.ledgers.items() if task in entries}
+            write_json(ledger, own, mode=mode)
+            written += [table, ledger]
+            written += write_judgements(workspace, scored.edition, entries, scored.split, private=private)
         else:
-            table.unlink(missing_ok=True)
-            for part in _PARTS:
-                path = judgements_file(workspace, scored.edition, scored.split, part, private=private)
+            parts = [judgements_file(workspace, scored.edition, scored.split, one, private=private) for one in _PARTS]
+            for path in (table, ledger, *parts):
                 path.unlink(missing_ok=True)
     return written
 
@@ -169,53 +177,6 @@ def write_scores(workspace: Workspace, scored: ScoredSplit) -> list[Path]:
 def _stored(workspace: Workspace, edition: Edition, split: str) -> list[Score]:
     tables = [workspace.scores(edition, split, private=private) for private in (False, True)]
     return [score for table in tables if table.is_file() for score in SCORES.rows(SCORES.read(table))]
-
-
-def score_submission(
-    workspace: Workspace, submission: Submission, moment: datetime | None = None, *, private: bool = False
-) -> list[Score]:
-    """Score one submission, in its place among the submissions or not.
-
-    Args:
-        workspace: where the releases are.
-        submission: what is scored.
-        moment: the time that counts as now.
-        private: whether the caller may know what follows from labels that are not public.
-
-    Raises:
-        SubmissionError: before the deadline, so that none can try what scores well; and before the reveal, unless
-            in private.
-        DataError: if the labels are not at hand.
-    """
-    moment = moment or now()
-    scores: list[Score] = []
-    for edition, name in workspace.released():
-        if edition != submission.edition:
-            continue
-        release = load_release(workspace, edition, get_task(name))
-        ids = {sample.id for sample in release.samples}
-        if not ids & submission.labels.keys():
-            continue
-        if not release.is_over(moment):
-            raise SubmissionError(
-                f"{name} {edition} is scored after the deadline, {utc_text(release.days.deadline)}",
-                fix="Try again then. Until then 'hellofresh submission check' shows what would be scored.",
-                code="before-deadline",
-            )
-        if not (private or labels_are_public(workspace, edition, name)):
-            raise SubmissionError(
-                f"{name} {edition} is scored after its labels are revealed, {utc_text(release.days.reveals)}",
-                fix="Try again then. Maintainers can add --private; keep the results private.",
-                code="not-revealed",
-            )
-        labels = load_labels(workspace, edition, release.task)
-        entry = of_submission(submission, ids)
-        rated, unrated = scorable(workspace, release, [entry])
-        if unrated:
-            fix = f"Have them rated first: hellofresh rate assign --prepare DIR --edition {edition} --task {name}"
-            raise SubmissionError(unrated[0], fix=fix, code="not-rated")
-        scores += _scores_of(release, labels, [item for item in rated if item.origin == entry.origin])
-    return scores
 
 
 def beside_others(workspace: Workspace, edition: Edition, task: Task, origin: str) -> list[Score]:
@@ -287,7 +248,10 @@ def _inputs(found: _Read, public: Iterable[str]) -> list[object]:
     waiting = {task: [(entry.origin, entry.receipt) for entry in its] for task, its in found.waiting.items()}
     return [
         sorted(public),
-        [[release.samples_sha256, *release.taken_down] for release in found.releases],
+        [
+            [release.samples_sha256, *release.taken_down, *map(to_json, release.corrections)]
+            for release in found.releases
+        ],
         [sha256_file(path) for path in found.label_files if path.is_file()],
         to_json(found.entries),
         to_json(waiting),
@@ -359,6 +323,17 @@ def _scores_of(
         found |= {key: list(cell.scores(limits)) for key, cell in cells.items()}
     for key in sorted(found):
         yield from found[key]
+
+
+def _ledger(release: Release, labels: Mapping[str, Label], entries: Sequence[Entry], scores: Sequence[Score]) -> Intake:
+    """What became of the answers that stand for the systems; those that went on are what the scores rest on."""
+    said = [sample for entry in entries for sample in next(iter(entry.outputs.values()))]
+    rests = {one.origin: one.n for one in scores if one.headline and one.period == ALL_PERIODS}
+    scored = {sample.id for sample in release.samples} & labels.keys()
+    why = Counter(
+        "taken-down" if sample in release.taken_down else "no-outcome" for sample in said if sample not in scored
+    )
+    return Intake("answers", len(said), sum(rests.values()), why)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

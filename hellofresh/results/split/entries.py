@@ -20,6 +20,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.load import Release, load_labels, load_release
 from hellofresh.releases.life.state import labels_are_public
 from hellofresh.results.split.panel import MAJORITY, SINGLE
+from hellofresh.runs.prompts import default_set
 from hellofresh.runs.record import RunRecord, finished_runs, read_outputs, read_predictions, read_record
 from hellofresh.runs.regimes import REGIMES
 from hellofresh.submissions.check import Due, Submission
@@ -167,10 +168,14 @@ def lenient_entries(folder: Path, entry: Entry) -> list[Entry]:
 
 def _of_run(folder: Path, record: RunRecord) -> Entry:
     outputs, *repeated = _read_outputs(folder, record)
-    name = record.model.name
-    if record.prompt_set.name != "standard":
-        name += f" ({record.prompt_set.name} prompts)"
-    baseline = record.kind == "baseline"
+    name, asked, baseline = record.model.name, record.prompt_set.name, record.kind == "baseline"
+    regime = REGIMES.get(record.regime.name)
+    if not baseline and asked != default_set(
+        record.evaluation.task.name, regime.prompts_from if regime else record.regime.name
+    ):
+        name += f" ({asked} prompts)"
+    about = [record.about, "" if baseline else f"Its prompt set: {asked}."]
+    about += [f"It searched with: {record.search_provider}."] if record.search_provider else []
     return Entry(
         system=name,
         team="HelloFresh",
@@ -180,7 +185,7 @@ def _of_run(folder: Path, record: RunRecord) -> Entry:
         smoke_test=record.smoke_test,
         knowledge_cutoff=record.knowledge_cutoff,
         **record.facts.model_dump(),
-        about=f"{record.about} It searched with: {record.search_provider}." if record.search_provider else record.about,
+        about=" ".join(filter(None, about)),
         origin=folder.name,
         outputs={SINGLE: next(iter(outputs.values()))} if baseline else _with_majority(outputs),
         cost_usd=record.cost_usd,
@@ -204,7 +209,8 @@ def _settings(record: RunRecord) -> str:
     vote = f"vote of {asked.repeat - len(record.copies)} repetitions" if asked.vote else ""
     agent = str(record.regime.parameters.get("agent", ""))
     further = [name if value is True else f"{name}={value}" for name, value in sorted(asked.further.items())]
-    asked_for = (agent, *record.model.options, record.search_provider, *chosen, *roles, *blocked, heat, vote, *further)
+    provider = f"provider={record.search_provider}" if record.search_provider else ""
+    asked_for = (agent, *record.model.options, provider, *chosen, *roles, *blocked, heat, vote, *further)
     return ", ".join(filter(None, asked_for))
 
 

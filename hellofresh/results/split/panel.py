@@ -21,12 +21,13 @@ from numpy.typing import NDArray
 from hellofresh.core.editions import Edition
 from hellofresh.core.errors import UnknownNameError
 from hellofresh.core.files import canonical_json, sha256_text
-from hellofresh.core.systems import SystemId
+from hellofresh.core.systems import Provenance, SystemId
 from hellofresh.stats.clusters import cluster_tables
 from hellofresh.stats.intervals import Interval, metric_interval
 from hellofresh.stats.metrics import NO_ANSWER, Metric
-from hellofresh.tasks import Task
-from hellofresh.tasks.samples import PROSPECTIVE, Fact, Sample, to_json
+from hellofresh.tasks import TASKS, Task
+from hellofresh.tasks.outputs import Response
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Fact, Sample, to_json
 
 ALL_PERIODS = "all"
 """Name in place of a period for all samples of the split."""
@@ -59,6 +60,12 @@ def section_of(kind: str, regime: str, *, smoke_test: bool) -> EntrySection:
     if kind == "baseline":
         return EntrySection.BASELINE
     return EntrySection.CONTROL if regime in CONTROLS else EntrySection.SYSTEM
+
+
+def is_hollow(provenance: str, task: str, split: str) -> bool:
+    """Whether an upload's answers may have been looked up; responses are rated here, and decided nowhere else."""
+    decided = task in TASKS and TASKS[task].output is not Response
+    return provenance == Provenance.UPLOADED and split == MAIN and decided
 
 
 @dataclass(frozen=True, slots=True)

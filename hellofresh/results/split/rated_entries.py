@@ -40,7 +40,7 @@ from hellofresh.releases.life.load import Release
 from hellofresh.results.split.entries import Entry, entries_of_runs
 from hellofresh.results.split.panel import SINGLE, short_names
 from hellofresh.tasks import Task
-from hellofresh.tasks.outputs import Response, Status
+from hellofresh.tasks.outputs import Choice, Response, Status
 
 _Numbers = Mapping[str, Mapping[str, tuple[float, float]]]
 """By system and sample: the mean rating, and its weight."""
@@ -169,12 +169,26 @@ def responses_of(entries: Sequence[Entry]) -> Iterator[SystemResponse]:
                 yield SystemResponse(sample, name, output.text, output.sources)
 
 
+def reasons_of(entries: Sequence[Entry]) -> Iterator[SystemResponse]:
+    """The reason that each system gave for its answer to a sample, after the answer; what has none is left out."""
+    for entry, name in zip(entries, short_names(entries), strict=True):
+        for said in entry.outputs.values():  # a vote has no reason, the prompts that it counts have
+            reasons = {key: one for key, one in said.items() if isinstance(one, Choice) and one.label is not None}
+            reasons = {key: one for key, one in reasons.items() if one.rationale}
+            for sample, one in reasons.items():
+                yield SystemResponse(sample, name, f"Answer: {one.label}. {one.rationale}", one.sources)
+            if reasons:
+                break
+
+
 def study_of_responses(
     workspace: Workspace,
     release: Release,
     responses: Sequence[SystemResponse],
     texts: Mapping[str, str],
     rubric: str,
+    *,
+    apart: str = "",
 ) -> RatedStudy:
     """The study of a release's responses, made anew unless people rated it; ratings of the same responses stay.
 
@@ -184,15 +198,16 @@ def study_of_responses(
         responses: of systems.
         texts: of the samples, by id.
         rubric: name of the rubric.
+        apart: a name for a study beside the one of the task.
 
     Raises:
         UsageError: if people are rating, or have rated by another rubric.
         DataError: if a response is missing, or two of one system to one sample.
     """
-    files = StudyFiles(workspace, release.edition, release.task.name)
+    files = StudyFiles(workspace, release.edition, "-".join(filter(None, (release.task.name, apart))))
     content = rubric_source(rubric)
     parsed = parse_rubric(content, where=rubric)
-    before = read_study(workspace, release.edition, release.task.name) if files.key.is_file() else None
+    before = read_study(workspace, release.edition, files.task) if files.key.is_file() else None
     if before is not None and before.rubric.sha256 != parsed.sha256:
         raise UsageError(
             f"{release.edition} is rated by {before.rubric.name}", expected=parsed.name, code="other-rubric"
@@ -218,4 +233,4 @@ def study_of_responses(
         for name, item in blinded.items()
     ]
     write_study(files, content, samples, texts_of, with_weights(kept), key)
-    return read_study(workspace, release.edition, release.task.name)
+    return read_study(workspace, release.edition, files.task)

@@ -1,10 +1,12 @@
 """Prompt sets: a frame that shows a sample, followed by one of several wordings of the instruction.
 
 The project's own sets are TOML files in this folder, one a task or for several tasks alike, a table a regime. A set
-of one's own has the same form and is named by `--prompt-set FILE`. A slot is written `{post}`; a sample's text is put
-in as it is and never read for slots again, so that a text with braces in it changes nothing else. `answers =
-"classes"` says that instructions ask for the task's classes instead of yes or no; `{question}` and `{answers}` in
-them are the task's.
+of one's own has the same form and is named by `--prompt-set FILE`. `standard` is the project's own set. Where a paper
+asks something else, `paper/` has what differs, as the set `paper`, which is then the default.
+
+A slot is written `{post}`; a sample's text is put in as it is and never read for slots again, so that a text with
+braces in it changes nothing else. `answers = "classes"` says that instructions ask for the task's classes instead of
+yes or no; `{question}` and `{answers}` in them are the task's.
 
 A table has a `frame` and `prompts`, or takes the prompts of another table by `prompts_from`, or all of it by `like`.
 The texts of a regime's other steps stand in `steps`. `answers = "none"` in a table: its prompts ask for a text.
@@ -16,9 +18,11 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -29,6 +33,8 @@ from hellofresh.core.texts import clean, mark_for, one_line
 from hellofresh.models import Message
 from hellofresh.tasks import TASKS, get_task
 
+PAPER, STANDARD = "paper", "standard"
+"""The bundled sets: what the papers ask, in the project's words, and the project's own."""
 MANUAL = "manual"
 """Id of the manually written instruction; the others rephrase it."""
 YES_OR_NO: tuple[str, ...] = ("no", "yes")
@@ -54,6 +60,15 @@ _FRAMED = "zero-shot"
 """The regime whose frame is used with shared wordings."""
 
 
+def lacking(criteria: Mapping[str, Iterable[str]], text: str) -> list[str]:
+    """The criteria that a wording does not speak of: it has no word that begins like one of theirs."""
+    return [
+        name
+        for name, words in criteria.items()
+        if not any(re.search(rf"\b{re.escape(word)}", text, re.IGNORECASE) for word in words)
+    ]
+
+
 def names_all(answers: Iterable[str], text: str) -> bool:
     """Whether a text names every answer, each as whole words."""
     return all(re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", text, re.IGNORECASE) for answer in answers)
@@ -77,7 +92,7 @@ class PromptSet:
     """All wordings for one task and regime.
 
     Attributes:
-        name: the set's name; `standard` is the project's own.
+        name: the set's name; `paper` and `standard` are bundled.
         task: the task it is for.
         regime: the regime it is for.
         frame: the text before the instruction, with slots.
@@ -270,6 +285,7 @@ class _RegimeFile(Strict):
 class _SetFile(Strict):
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")
     task: str
+    question: str = ""
     answers: Literal["yes or no", "classes", "none"] = "yes or no"
     criteria: dict[str, list[str]] = Field(default_factory=dict)
     regimes: dict[str, _RegimeFile]
@@ -297,13 +313,15 @@ def has_prompts(task: str, regime: str) -> bool:
     return True
 
 
-def load_prompt_set(task: str, regime: str, file: Path | None = None) -> PromptSet:
-    """The project's own prompt set for a task and regime, or the one in a file.
+def load_prompt_set(task: str, regime: str, chosen: str | None = None) -> PromptSet:
+    """The prompt set for a task and regime: `PAPER`, `STANDARD`, that of a file, or by default `default_set`.
 
     Raises:
-        PromptError: if the file is missing, malformed, for another task, or lacks the regime.
+        PromptError: if the file is missing, malformed, for another task, or the set lacks the regime.
     """
-    if file is None and task in TASKS and not (TASKS[task].classes or TASKS[task].prompts):
+    if chosen not in (None, PAPER, STANDARD):
+        return parse_prompt_set(_content(Path(chosen), chosen), task, regime, chosen)
+    if task in TASKS and not (TASKS[task].classes or TASKS[task].prompts):
         raise PromptError(
             "no prompts: nothing is chosen here, and the project's regimes choose a class",
             where=task,
@@ -312,23 +330,65 @@ def load_prompt_set(task: str, regime: str, file: Path | None = None) -> PromptS
         )
     named = TASKS[task].prompts if task in TASKS else ""
     own = named if isinstance(named, Path) else files("hellofresh.runs.prompts").joinpath(f"{named or task}.toml")
-    source = file or own
-    where = str(file) if file else f"prompts of {task}"
+    where = f"prompts of {task}"
+    standard = _content(own, where)
+    usual = default_set(task, regime)
+    if chosen == PAPER != usual:
+        raise PromptError(
+            f"the set {PAPER!r} has no prompts for the regime {regime!r}, since no paper asks this",
+            where=where,
+            fix=f"Leave out --prompt-set, or name {STANDARD}.",
+            code="missing-regime",
+        )
+    differs = _paper(str(named or task)) if (chosen or usual) == PAPER else {}
+    return parse_prompt_set(standard, task, regime, where, differs)
+
+
+def default_set(task: str, regime: str) -> str:
+    """The bundled set that a task and regime have if none is named: `PAPER` where a paper asks this of the task."""
+    named = TASKS[task].prompts if task in TASKS else ""
+    differs = {} if isinstance(named, Path) else _paper(named or task)
+    return PAPER if regime in {*differs.get("regimes", ()), *(_SHARED if "question" in differs else ())} else STANDARD
+
+
+def _content(source: Path | Traversable, where: str) -> bytes:
     try:
-        content = source.read_bytes()
+        return source.read_bytes()
     except OSError as error:
         raise PromptError(f"cannot read ({error.strerror})", where=where, code="missing-file") from error
-    return parse_prompt_set(content, task, regime, where)
 
 
-def parse_prompt_set(content: bytes, task: str, regime: str, where: str) -> PromptSet:
+@cache
+def _paper(name: str) -> Mapping[str, Any]:
+    """What the set `paper` has in place of the standard one, as its file says; empty without a file."""
+    source = files("hellofresh.runs.prompts").joinpath(PAPER, f"{name}.toml")
+    return parse_toml(source.read_bytes()) if source.is_file() else {}
+
+
+def _merged(standard: Mapping[str, Any], differs: Mapping[str, Any]) -> dict[str, Any]:
+    """A set with the tables of another in place of its own; `steps` are replaced one by one, criteria as a whole."""
+    regimes = dict(standard["regimes"])
+    for name, table in differs["regimes"].items():
+        old = {} if "like" in table else regimes.get(name, {})
+        kept = {key: value for key, value in old.items() if key != "prompts_from" or "prompts" not in table}
+        steps = {"steps": old.get("steps", {}) | table["steps"]} if "steps" in table else {}
+        regimes[name] = kept | table | steps
+    return {**standard, **differs, "regimes": regimes}
+
+
+def parse_prompt_set(
+    content: bytes, task: str, regime: str, where: str, differs: Mapping[str, Any] | None = None
+) -> PromptSet:
     """The prompt set for a task and regime that a TOML file's bytes hold; `where` names the file in errors.
+
+    `differs` holds tables of another set that replace those of the file.
 
     Raises:
         PromptError: if it is malformed, for another task, or lacks the regime.
     """
     try:
-        parsed = _SetFile.model_validate(parse_toml(content))
+        said = parse_toml(content)
+        parsed = _SetFile.model_validate(_merged(said, differs) if differs else said)
     except ValidationError as error:
         raise PromptError(model_fault(error), where=where, code="bad-prompt-set") from None
     except ValueError as error:
@@ -362,7 +422,10 @@ def _with_frame_of(parsed: _SetFile, shared: _SharedFile, regime: str, where: st
         raise _bad_reference(regime, _FRAMED, where)
     frame = _prompt_set(parsed, _FRAMED, where).frame
     task = get_task(parsed.task)
-    own = {"question": task.question, "answers": "\n".join(f"Decision: {answer}" for answer in task.classes)}
+    own = {
+        "question": parsed.question or task.question,
+        "answers": "\n".join(f"Decision: {answer}" for answer in task.classes),
+    }
     prompts = tuple(_prompt(item, own) for item in shared.prompts)
     steps = {name: _filled(text, own).removesuffix("\n") for name, text in shared.steps.items()}
     _refuse_inline(steps, regime, where)
@@ -390,7 +453,7 @@ def _prompt_set(parsed: _SetFile, regime: str, where: str) -> PromptSet:
     if len(set(ids)) < len(ids):
         raise PromptError(f"{regime}: a prompt id is there twice", where=where, code="duplicate-id")
     answers = {"classes": get_task(parsed.task).classes, "none": ()}.get(table.answers or parsed.answers, YES_OR_NO)
-    own, either = {"question": get_task(parsed.task).question}, ""
+    own, either = {"question": parsed.question or get_task(parsed.task).question}, ""
     if answers:
         *others, last = (f"'{answer}'" for answer in reversed(answers))
         either = own["answers"] = f"{', '.join(others)} or {last}"

@@ -16,7 +16,7 @@ from importlib.resources import files
 from hellofresh.core.errors import RunError, UsageError
 from hellofresh.core.files import parse_toml
 from hellofresh.models import Answer, Finish, Message, Model, Request
-from hellofresh.runs.prompts import SLOT, YES_OR_NO, Prompt, PromptSet, names_all
+from hellofresh.runs.prompts import SLOT, YES_OR_NO, Prompt, PromptSet, lacking, names_all
 
 _TOKENS = 300
 _TIMES_LONGER = 3
@@ -88,12 +88,7 @@ def faults(
     found = ["it is cut off"] if answer.finish is Finish.LENGTH else []
     if not names_all(answers, text):
         found.append(f"it does not ask for {' or '.join(map(repr, reversed(answers)))}")
-    missing = [
-        name
-        for name, words in criteria.items()
-        if not any(re.search(rf"\b{re.escape(word)}", text, re.IGNORECASE) for word in words)
-    ]
-    if missing:
+    if missing := lacking(criteria, text):
         found.append(f"it does not mention {', '.join(missing)}")
     if len(text.split()) > _TIMES_LONGER * len(taken[0].split()):
         found.append("it is too long")

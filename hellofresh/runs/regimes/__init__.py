@@ -16,7 +16,7 @@ from hellofresh.core.errors import UnknownNameError, UsageError
 from hellofresh.core.plugins import Registry
 from hellofresh.runs.prompts import has_prompts
 from hellofresh.runs.regimes._base import MAIN, Ask, BaseRegime, Case, Need, Outcome, Regime, RegimeSettings
-from hellofresh.runs.regimes._reading import is_refusal, read_choice, read_elsewhere
+from hellofresh.runs.regimes._reading import is_refusal, is_refusal_of_paper, read_choice, read_elsewhere
 from hellofresh.runs.regimes.agents import AGENT, PROXY, agent_regime, load_agent, load_proxy, proxy_regime
 from hellofresh.runs.regimes.correction import Correction
 from hellofresh.runs.regimes.evidence_response import EvidenceResponse
@@ -42,6 +42,7 @@ __all__ = [
     "configure",
     "get_regime",
     "is_refusal",
+    "is_refusal_of_paper",
     "proxy_regime",
     "read_choice",
     "read_elsewhere",
@@ -121,7 +122,9 @@ def configure(regime: Regime, settings: Sequence[str]) -> Regime:
         if not equals:
             raise UsageError(f"the setting {setting!r} has no value", expected="NAME=VALUE", code="bad-setting")
         if name not in known:
-            raise UnknownNameError(f"setting of {regime.name}", name, known)
+            others = [other.name for other in REGIMES.values() if name in type(other.settings).model_fields]
+            fix = f"{name} is a setting of {', '.join(others)}: choose one with --regime." if others else ""
+            raise UnknownNameError(f"setting of {regime.name}", name, known, fix=fix)
         chosen[name] = value
     try:
         # Values come from a command line: texts, from which numbers are read.

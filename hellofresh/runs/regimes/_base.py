@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from pathlib import Path
 from typing import ClassVar, Protocol, Self
 
 from pydantic import SerializerFunctionWrapHandler, model_serializer
@@ -47,9 +46,9 @@ class ChoiceSettings(RegimeSettings):
 
     @model_serializer(mode="wrap")
     def _where_chosen(self, plain: SerializerFunctionWrapHandler) -> dict[str, str | int | float | bool]:
-        """Leave out `early` if false, so that the identity of systems without it does not change."""
+        """Leave out switches that are off, so that the identity of systems without them does not change."""
         said: dict[str, str | int | float | bool] = plain(self)
-        return said if self.early else {name: value for name, value in said.items() if name != "early"}
+        return {name: value for name, value in said.items() if value or name not in ("early", "justify")}
 
 
 class Ask(Protocol):
@@ -167,13 +166,13 @@ class BaseRegime:
         """Least number of results of a search; 0 for the configured number."""
         return 0
 
-    def prompt_set(self, task: str, file: Path | None = None) -> PromptSet:
-        """The project's own prompts of a task, or those in a file, with the answers that the settings offer.
+    def prompt_set(self, task: str, chosen: str | None = None) -> PromptSet:
+        """The prompts of a task by the named set (`load_prompt_set`), with the answers that the settings offer.
 
         Raises:
             PromptError: if they are missing, malformed or for another task.
         """
-        found = load_prompt_set(task, self.prompts_from, file)
+        found = load_prompt_set(task, self.prompts_from, chosen)
         early = isinstance(self.settings, ChoiceSettings) and self.settings.early
         return found.offering_early() if early else found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -20,13 +20,18 @@ _LEADING = re.compile(r"^(?:</?\w{1,10}>|<\|\w{1,30}\|>(?:assistant\b)?|[\W_])+"
 _TYPED = {0x2019: "'", **dict.fromkeys((0xAD, *range(0x2010, 0x2016), 0x2212, 0xFE63, 0xFF0D), "-")}
 """Typographic apostrophes and hyphens, as they are typed."""
 _FIRST_IDEOGRAPH = "\u2e80"
+_MARKUP = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])|[*`~#>\"\u201c\u201d\u2018\u2019'\\]+|</?\w{1,10}>|<\|\w{1,30}\|>")
+
+
+@cache
+def _listed() -> Mapping[str, Sequence[str]]:
+    return tomllib.loads(files("hellofresh.runs.regimes").joinpath("refusals.toml").read_text(encoding="utf-8"))
 
 
 @cache
 def _refusals() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """How refusals begin, and what begins alike but only says that the model does not know."""
-    text = files("hellofresh.runs.regimes").joinpath("refusals.toml").read_text(encoding="utf-8")
-    listed = tomllib.loads(text)
+    listed = _listed()
     adverb = rf"(?:(?:{'|'.join(listed['adverbs'])}|\w+ly),?\s+)?"
 
     def either(name: str) -> str:
@@ -55,6 +60,11 @@ def _is_refusing(text: str) -> bool:
     refused, unknowing = _refusals()
     plain = _plain(text)
     return bool(refused.match(plain)) and not unknowing.match(plain)
+
+
+def is_refusal_of_paper(answer: Answer) -> bool:
+    """Whether HelloFresh (2024) counts the answer as refused: withheld, or it begins with one of the paper's words."""
+    return answer.finish is Finish.BLOCKED or answer.text.startswith(tuple(_listed()["paper"]))
 
 
 _MARK = re.compile(r"^\[[0-9a-f]{12} .*\]$", re.MULTILINE)
@@ -127,7 +137,6 @@ DECISION = "Decision"
 """The word that a decision stands behind."""
 _ALIKE = r"[\s_-]+"
 """What may stand between the words of an answer: `half-true`, `half true`, `**half** true` after cleaning."""
-_MARKUP = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])|[*`~#>\"\u201c\u201d\u2018\u2019'\\]+|</?\w{1,10}>|<\|\w{1,30}\|>")
 _TO_ANSWER = r"[^\S\n]*(?:[:=\uff1a\u2013\u2014-]+[^\w\n]*\n?|\n)[^\w\n]*"
 _HEDGE = r"[^\w\n]{0,3}(?:/|\||\bor\b|\bunless\b)|\s*\?"
 _AND_ANOTHER = r"(?:[\W_]|\b(?:actually|also|and|but|maybe|perhaps|then|wait)\b)*"

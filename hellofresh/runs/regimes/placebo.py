@@ -17,8 +17,8 @@ from pydantic import Field
 
 from hellofresh.core.files import parse_toml, sha256_text
 from hellofresh.core.strict import Strict
-from hellofresh.runs.regimes._base import BaseRegime, Case, ChoiceSettings, Outcome
-from hellofresh.runs.regimes.zero_shot import SUMMARIES, judge_with
+from hellofresh.runs.regimes._base import BaseRegime, Case, Outcome
+from hellofresh.runs.regimes.zero_shot import SUMMARIES, JustifiedSettings, judge_with
 from hellofresh.tasks.transcripts import NotedEvent
 
 _WORD = re.compile(r"[^\W\d_]+")
@@ -59,7 +59,7 @@ def choose_texts(
     return sorted(unrelated, key=lambda text: sha256_text(f"placebo:{sample}:{text.id}"))[:number]
 
 
-class PlaceboSettings(ChoiceSettings):
+class PlaceboSettings(JustifiedSettings):
     """How many texts stand before a sample."""
 
     texts: int = Field(default=5, ge=1, le=20)
@@ -78,7 +78,7 @@ class Placebo(BaseRegime):
         return {"texts_sha256": sha256_text(_content().decode()), **self.settings.model_dump()}
 
     def ceiling(self, prompts: int) -> int:
-        return prompts
+        return prompts * (1 + self.settings.justify)
 
     async def solve(self, case: Case) -> Outcome:
         """Ask each prompt once.
@@ -88,5 +88,5 @@ class Placebo(BaseRegime):
         """
         case.prompt_set.require(slots=(SUMMARIES,))
         chosen = choose_texts(case.sample.id, case.slots.values(), placebo_texts(), self.settings.texts)
-        choices = await judge_with(case, [text.text for text in chosen])
+        choices = await judge_with(case, [text.text for text in chosen], self.settings)
         return Outcome(choices, [NotedEvent(name="placebo", values={"texts": [text.id for text in chosen]})])

@@ -39,6 +39,9 @@ from hellofresh.tasks.transcripts import AskedEvent, Event
 _TOKENS, _SHORT_TOKENS = 1024, 300
 _CHARACTERS = 300
 _BULLET = re.compile(r"^(?:[-*\u2022]|\(?\d{1,2}[.):])\s*")
+_WORKED = frozenset({"parts", "doubt"})
+"""Steps that worked examples stand before."""
+_SETTLED = re.compile(r"\W*settled\b\W*", re.IGNORECASE)
 _SUPPORTED = re.compile(r"\W*supported\b", re.IGNORECASE)
 
 
@@ -50,6 +53,16 @@ class StepwiseSettings(LookUpSettings):
     """
 
     parts: int = Field(default=4, ge=1, le=20)
+
+
+class HissSettings(StepwiseSettings):
+    """How a text is settled by questions.
+
+    Attributes:
+        questions: most questions about each statement.
+    """
+
+    questions: int = Field(default=3, ge=1, le=10)
 
 
 @dataclass(slots=True)
@@ -68,6 +81,8 @@ class _Checking:
         slots = {key: fence([text]).text for key, text in texts.items()}
         frame, _ = self.case.question(self.prompt).parts
         text = self.case.prompt_set.step(name or step, {}, number=str(self.settings.parts), **slots).text
+        if (name or step) in _WORKED and (examples := self.case.prompt_set.steps.get("examples")):
+            text = f"{examples}\n{text}"
         return await self._said(step, (Message("user", (frame, text)),), _SHORT_TOKENS)
 
     async def listed(self, step: str, **texts: str) -> list[str]:
@@ -158,22 +173,33 @@ class Stepwise(LookUpRegime):
 
 @dataclass(frozen=True, slots=True)
 class Hiss(Stepwise):
-    """Each part is answered from memory, or by a search where the model is not sure."""
+    """Each part is settled by questions, answered from memory, or by a search where the model is not sure."""
 
+    version: ClassVar[int] = 3
+
+    settings: HissSettings = field(default_factory=HissSettings)
     name: str = "hiss"
 
     def ceiling(self, prompts: int) -> int:
-        """The parts; of each a doubt, a search and a check; the decision, and one more attempt."""
-        return prompts * (1 + 3 * self.settings.parts + 2)
+        """The parts; for each question on one a doubt, a search and a check; the decision, and one more attempt."""
+        return prompts * (1 + 3 * self.settings.questions * self.settings.parts + 2)
 
     async def _notes(self, way: _Checking) -> list[str]:
-        notes = []
-        for number, part in enumerate(await way.listed("parts"), start=1):
-            said = await way.ask(f"doubt-{number}", "doubt", part=part)
+        parts = await way.listed("parts")
+        return [f"{part}\n{await self._settled(way, number, part)}" for number, part in enumerate(parts, start=1)]
+
+    async def _settled(self, way: _Checking, number: int, part: str) -> str:
+        """What is found out about a part, by one question after the other until nothing is open."""
+        settled: list[str] = []
+        for turn in range(1, self.settings.questions + 1):
+            place = f"{number}" if turn == 1 else f"{number}-{turn}"
+            said = await way.ask(f"doubt-{place}", "doubt", part=part, found="\n".join(settled) or "nothing yet")
             if query := read_turn(said).query:
-                said = await way.ask(f"check-{number}", "check", part=part, found=await way.search(query))
-            notes.append(f"{part}\n{said}")
-        return notes
+                said = await way.ask(f"check-{place}", "check", part=part, found=await way.search(query))
+            settled += [_SETTLED.sub("", said, count=1)] if said else []
+            if not said or _SETTLED.match(said):
+                break
+        return "\n".join(settled)
 
 
 @dataclass(frozen=True, slots=True)

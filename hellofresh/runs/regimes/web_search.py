@@ -23,7 +23,7 @@ from hellofresh.evidence.web import Web
 from hellofresh.evidence.web.text import canary
 from hellofresh.models import Finish, Request
 from hellofresh.runs.prompts import YES_OR_NO
-from hellofresh.runs.regimes._base import BaseRegime, Case, ChoiceSettings, Need, Outcome
+from hellofresh.runs.regimes._base import BaseRegime, Case, Need, Outcome
 from hellofresh.runs.regimes._outside import (
     Cut,
     Instant,
@@ -38,7 +38,7 @@ from hellofresh.runs.regimes._outside import (
     web_of,
 )
 from hellofresh.runs.regimes._reading import is_refusal
-from hellofresh.runs.regimes.zero_shot import SUMMARIES, judge_with
+from hellofresh.runs.regimes.zero_shot import SUMMARIES, JustifiedSettings, judge_with
 from hellofresh.tasks.transcripts import AskedEvent, Event, ReadEvent, SearchedEvent
 
 SUMMARISER = "summariser"
@@ -67,7 +67,7 @@ class _Visit(PageVisit):
         )
 
 
-class WebSearchSettings(ChoiceSettings):
+class WebSearchSettings(JustifiedSettings):
     """Sizes, and whether only older pages are searched for.
 
     Attributes:
@@ -104,8 +104,8 @@ class WebSearch(BaseRegime):
         return needs_of_search(self.settings.before)
 
     def ceiling(self, prompts: int) -> int:
-        """The query, the summaries, and one a prompt."""
-        return 1 + self.settings.pages + prompts
+        """The query, the summaries, and one or two a prompt."""
+        return 1 + self.settings.pages + prompts * (1 + self.settings.justify)
 
     def rehearse(self, step: str, turn: int) -> str:
         if step == "classify":
@@ -121,7 +121,8 @@ class WebSearch(BaseRegime):
         """
         case.prompt_set.require(slots=(SUMMARIES,), steps=("query", "query-fallback", "summary"))
         web = web_of(case)
-        answer = await case.ask("query", "", Request((case.step("query"),), _QUERY_TOKENS, sample=case.sample))
+        question = case.step("query", number=str(self.settings.pages))
+        answer = await case.ask("query", "", Request((question,), _QUERY_TOKENS, sample=case.sample))
         line = "" if is_refusal(answer) else next(query_lines(clean(answer.text)), "")
         problem = "" if line else "refused" if is_refusal(answer) else "empty"
         if problem:
@@ -131,7 +132,9 @@ class WebSearch(BaseRegime):
         found = await search_safely(web, query.text, before)
         visits = [_Visit(place, result) for place, result in enumerate(found.results, start=1)]
         await _read(case, web, self.settings, visits)
-        choices = await judge_with(case, [visit.summary.text for visit in visits if visit.summary is not None])
+        choices = await judge_with(
+            case, [visit.summary.text for visit in visits if visit.summary is not None], self.settings
+        )
         searched = SearchedEvent(
             query=query.text,
             words=0 if problem else query.words,  # of the model's line before it was cut

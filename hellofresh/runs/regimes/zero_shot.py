@@ -9,15 +9,15 @@ import asyncio
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from pydantic import Field
 
 from hellofresh.core.files import BadJsonError, strict_json
 from hellofresh.core.net.addresses import links_in
-from hellofresh.core.texts import clean, fence
-from hellofresh.models import Answer, Request
+from hellofresh.core.texts import clean, fence, one_line
+from hellofresh.models import Answer, Message, Request
 from hellofresh.runs.prompts import Prompt
 from hellofresh.runs.regimes._base import BaseRegime, Case, ChoiceSettings, Outcome, RegimeSettings
 from hellofresh.runs.regimes._reading import is_refusal, read_choice, without_marks
@@ -61,28 +61,60 @@ async def classify(case: Case, **more: str) -> list[Choice]:
     return choices
 
 
+class JustifiedSettings(ChoiceSettings):
+    """Settings of a regime that asks one question a prompt.
+
+    Attributes:
+        justify: whether the model is asked for one sentence on its answer afterwards, which changes no score.
+    """
+
+    justify: bool = False
+
+
+_JUSTIFY_TOKENS, _LONGEST_REASON = 120, 600
+_JUSTIFY = "Justify this answer in one sentence, by what the texts above say and by facts. Write nothing else."
+
+
+async def justified(case: Case, settings: JustifiedSettings, choices: Sequence[Choice], **more: str) -> list[Choice]:
+    """The same choices, if asked for with the sentence by which the model justifies each that it made."""
+
+    async def reason(prompt: Prompt, choice: Choice) -> Choice:
+        if choice.label is None or not settings.justify:
+            return choice
+        said = Message("assistant", (case.prompt_set.answers[choice.label],))
+        messages = (case.question(prompt, **more), said, Message("user", (_JUSTIFY,)))
+        answer = await case.ask("justify", prompt.id, Request(messages, _JUSTIFY_TOKENS, sample=case.sample))
+        return choice if is_refusal(answer) else replace(choice, rationale=one_line(answer.text, _LONGEST_REASON))
+
+    return list(await asyncio.gather(*map(reason, case.prompts, choices)))
+
+
 SUMMARIES = "summaries"
 """The slot of a frame for texts that stand before the sample."""
 
 
-async def judge_with(case: Case, summaries: Sequence[str]) -> list[Choice]:
+async def judge_with(case: Case, summaries: Sequence[str], settings: JustifiedSettings) -> list[Choice]:
     """Ask every prompt with these texts before the sample, the same for all prompts."""
     block = fence(summaries)
-    return await classify(case, **{SUMMARIES: block.text, "mark": block.mark})
+    more = {SUMMARIES: block.text, "mark": block.mark}
+    return await justified(case, settings, await classify(case, **more), **more)
 
 
 @dataclass(frozen=True, slots=True)
 class ZeroShot(BaseRegime):
     """One request a sample and prompt, at most 15 visible tokens, temperature 0."""
 
-    settings: ChoiceSettings = field(default_factory=ChoiceSettings)
+    settings: JustifiedSettings = field(default_factory=JustifiedSettings)
     name: str = "zero-shot"
 
     def ceiling(self, prompts: int) -> int:
-        return prompts
+        return prompts * (1 + self.settings.justify)
+
+    def rehearse(self, step: str, turn: int) -> str:
+        return "word " * 30 if step == "justify" else ""
 
     async def solve(self, case: Case) -> Outcome:
-        return Outcome(await classify(case))
+        return Outcome(await justified(case, self.settings, await classify(case)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,6 +61,10 @@ def test_the_order_of_rows_changes_no_sample(tmp_path: Path) -> None:
 def test_six_labels_become_two_and_stay_known(tmp_path: Path) -> None:
     done, _ = import_dataset(Workspace(tmp_path / "w"), get_dataset("liar-new"), rows(tmp_path), PART)
     assert (str(done.edition), done.labels) == ("liar-new@60", (45, 15))
+    six, _ = import_dataset(
+        Workspace(tmp_path / "w6"), get_dataset("liar-new"), rows(tmp_path), replace(PART, labels="six")
+    )
+    assert len(six.labels) == 6 and (sum(six.labels[:3]), sum(six.labels[3:])) == done.labels
     facts = list(read_jsonl(done.folder / "labels.jsonl"))
     assert Counter(row["original_label"] for row in facts) == Counter(LABELS[n % 12] for n in range(60))
     assert {row["possibility"] for row in facts} == {"possible", "hard", "impossible"}

@@ -8,18 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from collectors.labelled import IMPORTERS, read_judged
-from hellofresh.cli.arguments.training import CRITERIA, JUDGED
+from collectors.labelled import read_judged
+from hellofresh.cli.arguments.training import CRITERIA
 from hellofresh.core.files import sha256_text
-from hellofresh.rewards import base
 from hellofresh.rewards.base import RewardCase
 from tests.fakes import refused
-
-
-def test_help_names_every_importer_and_criterion() -> None:
-    assert set(JUDGED) == set(IMPORTERS)
-    assert CRITERIA == base.CRITERIA
-
 
 ROWS = [("Tea cures colds", "It does not, sorry.", "1"), ("Tea cures colds", "Yes!", "no")]
 

@@ -124,6 +124,16 @@ def test_order_shards_and_workers_change_no_byte_and_parts_are_read_once(made: P
     assert outputs(tmp_path / "a")[0] == first[0]
 
 
+def test_columns_that_have_new_names_are_read_by_them_in_every_table(made: Path, tmp_path: Path) -> None:
+    collected(made, tmp_path / "a")
+    for path in made.glob("*.tsv"):
+        head, _, rows = path.read_text().partition("\n")
+        head = head.replace("noteId", "note_id").replace("raterParticipantId", "rater")
+        path.write_text(f"{head}\n{rows}")
+    collected(made, tmp_path / "b", aliases={"note_id": "noteId", "rater": "raterParticipantId"})
+    assert outputs(tmp_path / "a")[0] == outputs(tmp_path / "b")[0]
+
+
 def test_every_key_gives_the_same_bytes(tmp_path: Path, thorough: bool) -> None:
     made = write_dump(tmp_path / "dump", draw_voters(VotersWorld.make(30, 4), 60, 900, 4), shards=2)
 
