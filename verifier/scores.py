@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import isclose
@@ -268,12 +268,7 @@ class ScoreCheck:
             self._first.setdefault(row["origin"], row)
             if stated.setdefault(tuple(row[name] for name in _KEY), row) is not row:
                 self.faults.append(f"{_name_of(row)} is there twice")
-        forecasts = FORECAST if self.content.classes and not self.content.manifest.is_main else ()
-        of_chances = (Metric.of_classes(name, self.content.classes) for name in forecasts)
-        every = (*of_chances, *self.content.metrics, *self.content.fact_metrics)
-        self._metrics = {metric.name: metric for metric in every}
-        for row in stated.values():  # other entries may be known to the task only
-            self._metrics.setdefault(row["metric"], Metric.of_classes(row["metric"], self.content.classes))
+        self._metrics = self._metrics_of(stated)
         expected = {tuple(row[name] for name in _KEY): row for row in self._expected()}
         self.faults += few(map("/".join, expected.keys() - stated.keys()), "has predictions and no score")
         self.faults += few(map("/".join, stated.keys() - expected.keys()), "is a score without predictions")
@@ -301,6 +296,18 @@ class ScoreCheck:
             f"digits of figures beyond {_TOLERANCE:g}",
         }
         return found
+
+    def _metrics_of(self, stated: Iterable[tuple[str, ...]]) -> dict[str, Metric]:
+        """The metrics of the scores in order; one that another package computes comes where the task has it."""
+        forecasts = FORECAST if self.content.classes and not self.content.manifest.is_main else ()
+        of_chances = (Metric.of_classes(name, self.content.classes) for name in forecasts)
+        known = {one.name: one for one in (*of_chances, *self.content.metrics, *self.content.fact_metrics)}
+        order, before = [*known], ""
+        for *_, metric in stated:
+            if metric not in order:
+                order.insert(order.index(before) + 1 if before else len(order), metric)
+            before = metric
+        return {name: known.get(name) or Metric.of_classes(name, self.content.classes) for name in order}
 
     @property
     def _headline(self) -> Metric:

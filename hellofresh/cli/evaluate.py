@@ -177,14 +177,10 @@ def _compare_people(
             output.say(f"note: the predictions of people are not shown: {row.missing}.")
 
 
-def forecast_facts(ahead: Forecast) -> dict[str, object]:
-    """Expected and maximum requests and cost of all roles."""
-    return {name: getattr(ahead, name) for name in ("calls", "cost_usd", "most_calls", "most_usd")}
-
-
 def show_forecast(output: CommandOutput, what: str, ahead: Forecast) -> None:
     """Show the forecast of requests and cost, in total and by role."""
-    output.result({**to_json(ahead), **forecast_facts(ahead)})
+    totals = ("calls", "cost_usd", "most_calls", "most_usd")
+    output.result({**to_json(ahead), **{name: getattr(ahead, name) for name in totals}})
     expected = f"{ahead.calls:,} requests, {_cost_ahead(ahead.cost_usd)}"
     rows = [
         ("samples", f"{ahead.samples:,}" + (f", {ahead.repetitions} times" if ahead.repetitions > 1 else "")),

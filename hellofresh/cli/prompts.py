@@ -57,20 +57,24 @@ def _list_prompts(options: argparse.Namespace, output: CommandOutput) -> int:
     named = {(name, REGIMES[regime].prompts_from): None for name, task in tasks.items() for regime in regimes_for(task)}
     both = [load_prompt_set(name, regime, chosen) for name, regime in named for chosen in (None, STANDARD)]
     rows = [
-        (item.task, item.regime, item.name, prompt.id, prompt.author, len(words.split()), _lacks(item, words))
+        (
+            item.task,
+            item.regime,
+            item.name,
+            prompt.id,
+            prompt.author,
+            len(words.split()),
+            ", ".join(lacking(item.criteria, words)),
+        )
         for item in {item.sha256: item for item in both}.values()
         for prompt in item.prompts
         for words in [prompt.instruction]
+        for lacks in [", ".join(lacking(item.criteria, words))]
     ]
     columns = ("task", "regime", "set", "prompt", "author", "words", "lacks")
     output.result([dict(zip(columns, row, strict=True)) for row in rows])
     output.table("Prompts", columns, rows)
     return 0
-
-
-def _lacks(item: PromptSet, words: str) -> str:
-    """The criteria of the set that a wording does not speak of, which makes its question another one."""
-    return ", ".join(lacking(item.criteria, words))
 
 
 def _sample(release: Release, name: str) -> Sample:

@@ -140,12 +140,6 @@ class _Exposed:
             return self.manifest.resolved.at if self.manifest.resolved else None
         return (self.manifest.calendar or {}).get("reveals")
 
-    @property
-    def hash_at_opening(self) -> str:
-        """Hash of its samples at the opening, which later takedowns do not change."""
-        stated = self.manifest.file("samples.jsonl")
-        return self.manifest.samples_at_opening or (stated.sha256 if stated else "")
-
     @cached_property
     def rows(self) -> list[ExposedLabel]:
         """The ledger's rows for its published samples."""
@@ -288,7 +282,7 @@ class ExposureLedger:
 
     def key(self) -> dict[str, str]:
         """What identifies the splits."""
-        return {" ".join(map(str, split.place)): split.hash_at_opening for split in self.splits}
+        return {" ".join(map(str, split.place)): split.manifest.samples_sha256 for split in self.splits}
 
     def blind(self) -> int:
         """Samples with neither their texts nor sketches on this machine: only equal texts are found, by hashes."""

@@ -21,6 +21,7 @@ from pydantic import JsonValue
 
 from hellofresh.core.errors import HelloFreshError, UsageError
 from hellofresh.core.files import sha256_text
+from hellofresh.core.net.local_site import listen
 from hellofresh.models import Answer, CallError, Finish, ToolCall
 from hellofresh.models.providers import call_arguments
 from hellofresh.runs.regimes.agent_tools import EndpointAddress
@@ -76,20 +77,7 @@ class EndpointServer:
             application.router.add_post(f"{prefix}/responses", partial(self._answered, form="responses"))
             application.router.add_post(f"{prefix}/output", self._output)
         application.router.add_get("/samples", self._samples)
-        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0)
-        await self._runner.setup()
-        try:
-            await web.TCPSite(self._runner, _LOOPBACK, self.port).start()
-            if self.socket is not None:
-                await web.UnixSite(self._runner, self.socket).start()
-        except (OSError, OverflowError) as error:
-            await self.close()
-            reason = error.strerror if isinstance(error, OSError) else "no port"
-            raise UsageError(
-                f"port {self.port}{f' or {self.socket}' if self.socket else ''} cannot be opened ({reason})",
-                fix="Choose another: --port N",
-                code="bad-port",
-            ) from None
+        self._runner = await listen(application, _LOOPBACK, self.port, self.socket)
         self.port = int(self._runner.addresses[0][1])
 
     async def close(self) -> None:

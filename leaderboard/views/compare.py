@@ -141,8 +141,7 @@ def how_sure(lines: Sequence[Line], board: Board, split: SplitKey, scale: Scale,
     if not short:
         return None
     sure = [one for one in _sureness(lines, board, split, scale, links) if one]
-    listed = el("ul", *(el("li", one) for one in sure)) if sure else None
-    return join([el("p", *short, class_="hf-verdict"), listed])
+    return join([el("p", *short, class_="hf-verdict"), el("ul", *(el("li", one) for one in sure))])
 
 
 def _sureness(

@@ -100,18 +100,8 @@ def test_a_method_fills_in_its_own_defaults() -> None:
         return vars(command_line("train").parse_args(["train", *words]))
 
     one, two = parsed("reranker", "--corpus", "c"), parsed("rloo", "--data", "a", "--model", "b")
-    assert (one["run"], one["recipe"], one["model"], one["judge"]) == (
-        "hellofresh.cli.train:train_reranker",
-        "rarg",
-        "minilm",
-        None,
-    )
-    assert (two["run"], two["recipe"], two["judge"], two["corpus"]) == (
-        "hellofresh.cli.train:tune_by",
-        "rarg",
-        "rules",
-        None,
-    )
+    assert (one["recipe"], one["model"], one["judge"]) == ("rarg", "minilm", None)
+    assert (two["recipe"], two["judge"], two["corpus"]) == ("rarg", "rules", None)
 
 
 # --- `hellofresh train reward` and `judge --by rewards`: from labels to a table of systems that respond to claims.
@@ -186,6 +176,8 @@ def test_rewards_are_trained_from_a_table_and_judge_systems_that_respond_to_clai
     systems = result["systems"]
     # These models learnt letters: they do not know a response from thanks, and are marked.
     assert {item["probe"] for item in result["held"]} == set(PROBES) and result["fooled_by"]
+    template = systems.pop("template of the best evidence")  # a baseline without a model
+    assert template["grounded"]["mean"] > 0.5 and template["denies"]["mean"] == 1
     assert len(systems) == 3
     rude = next(name for name in systems if "retrieval=no" in name or "retrieval=false" in name.lower())
     others = [values for name, values in systems.items() if name != rude]
@@ -198,7 +190,7 @@ def test_rewards_are_trained_from_a_table_and_judge_systems_that_respond_to_clai
     assert systems[rude]["repetition"]["mean"] > 0
     ratings = pl.read_parquet(next((workspace / "ratings" / edition).glob("claim-responses.parquet")))
     assert set(ratings["criterion"]) == {"politeness", "refutation", "claim-relevance", "evidence-relevance"}
-    assert ratings.height == 4 * 3 * 16
+    assert ratings.height == 4 * 4 * 16
     assert set(ratings["kind"]) == {str(JudgeKind.CLASSIFIER)}
     assert result["weak"] == ["refutation"]
     (comment,) = ratings["comment"].unique()

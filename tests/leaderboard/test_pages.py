@@ -59,9 +59,10 @@ def test_what_is_due_is_the_field_of_the_tasks_answers(task: str, split: str, as
 
 def test_pages_with_nothing_to_show_are_in_no_menu_and_have_no_file(use_board: Callable[..., Path]) -> None:
     use_board()
-    assert paths() == {"home", "leaderboard", "system", "data", "submit", "about"}
+    empty = ("Compare", "Samples", "Responses", "Judges", "Retrieval", "Forecasts", "Analyses", "Guess")
+    assert paths().isdisjoint(map(str.lower, empty))
     menu = re.findall(r">([^<>]+)</a></li>", framed(opened("leaderboard", **REAL), "").partition("</nav>")[0])
-    assert menu == ["Home", "Ranking", "Data", "Submit", "About"]
+    assert set(menu).isdisjoint(empty) and {"Home", "Ranking", "Data", "Submit", "About"} <= set(menu)
 
 
 def table_rows(test: Visit) -> list[tuple[str, str]]:

@@ -127,7 +127,7 @@ def test_a_changed_parameter_starts_another_run(judge, parrot) -> None:
 def test_unknown_names_and_limits_are_refused_before_anything_is_written(judge, workspace) -> None:
     for options in (
         {"model": "always-yess"},
-        {"model": "coin", "regime": "few-shot"},
+        {"model": "coin", "regime": "no-such-regime"},
         {"model": "coin", "prompts": "x"},
     ):
         with pytest.raises(UnknownNameError):

@@ -48,20 +48,23 @@ def test_beautifulsoup_takes_all_text_but_no_scripts() -> None:
     assert "hidden" not in found.text and "color" not in found.text
 
 
-def test_where_trafilatura_finds_nothing_the_plain_text_is_taken() -> None:
-    assert main_text(html("<div>few words</div>"), "text/html", "trafilatura").text == "few words"
-    around = "<nav>Home</nav><div>few words</div><footer>Subscribe</footer>"
-    assert main_text(html(around), "text/html", "trafilatura").text == "few words"
-    assert main_text(html(around), "text/html", "beautifulsoup").text == "t\nHome\nfew words\nSubscribe"
+AROUND = html("<nav>Home</nav><div>few words</div><footer>Subscribe</footer>")
 
 
-def test_plain_text_stays_as_it_is() -> None:
-    found = main_text(b"a < b & c\r\n\r\nsecond  line", "text/plain", "trafilatura")
-    assert (found.title, found.text) == ("", "a < b & c\nsecond line")
-
-
-def test_markup_that_says_it_is_plain_text_is_taken_as_markup() -> None:
-    assert main_text(b" \n<!DOCTYPE html><p>a</p><p>b</p>", "text/plain", "beautifulsoup").text == "a\nb"
+@pytest.mark.parametrize(
+    ("body", "kind", "extractor", "text"),
+    [
+        (html("<div>few words</div>"), "text/html", "trafilatura", "few words"),
+        (AROUND, "text/html", "trafilatura", "few words"),  # where it finds nothing, the plain text is taken
+        (AROUND, "text/html", "beautifulsoup", "t\nHome\nfew words\nSubscribe"),
+        (b"a < b & c\r\n\r\nsecond  line", "text/plain", "trafilatura", "a < b & c\nsecond line"),
+        (b" \n<!DOCTYPE html><p>a</p><p>b</p>", "text/plain", "beautifulsoup", "a\nb"),  # markup, whatever it says
+        (b"caf\xe9", "text/plain", "trafilatura", "caf\u00e9"),  # western, without any name
+    ],
+)
+def test_a_body_is_read_by_what_it_is(body: bytes, kind: str, extractor: str, text: str) -> None:
+    found = main_text(body, kind, extractor)  # type: ignore[arg-type]
+    assert (found.text, found.title) == (text, "t" if kind == "text/html" else found.title)
 
 
 @pytest.mark.parametrize(
@@ -111,10 +114,6 @@ def test_a_hostile_charset_is_passed_over(name: str) -> None:
         assert main_text(body, kind, "beautifulsoup").text == "plain words & signs"
     meta = f"<html><meta charset='{name}'>".encode() + body[6:]
     assert main_text(meta, "text/html", "beautifulsoup").text == "plain words & signs"
-
-
-def test_without_any_name_western_bytes_are_read() -> None:
-    assert main_text(b"caf\xe9", "text/plain", "trafilatura").text == "caf\u00e9"
 
 
 DEEP = "<div>" * 100_000 + "deep words" + "</div>" * 100_000

@@ -17,6 +17,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import resources
+from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from aiohttp import web
@@ -63,6 +65,28 @@ def one_file_page(package: str, **parts: str) -> str:
 
 def _hash_source(content: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
+
+
+async def listen(
+    application: web.Application, address: str, port: int, socket: Path | None = None, **options: Any
+) -> web.AppRunner:
+    """Serve an application at a port and, if named, at a socket, until its runner is cleaned up.
+
+    Raises:
+        UsageError: if one of them cannot be opened.
+    """
+    runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0, **options)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, address, port).start()
+        if socket is not None:
+            await web.UnixSite(runner, socket).start()
+    except (OSError, OverflowError) as error:
+        await runner.cleanup()
+        reason = error.strerror if isinstance(error, OSError) else "not a port"
+        what = f"port {port}{f' or {socket}' if socket else ''} cannot be opened ({reason})"
+        raise UsageError(what, fix="Choose another: --port N", code="bad-port") from None
+    return runner
 
 
 @dataclass(slots=True)
@@ -122,17 +146,9 @@ class LocalSite:
         application.router.add_get("/{path:.*}" if self.every_path else "/", _with_token(self.page))
         for path, handler in self.posts.items():
             application.router.add_post(path, _with_token(handler))
-        self._runner = web.AppRunner(
-            application, access_log=None, shutdown_timeout=1.0, handler_cancellation=True, auto_decompress=False
+        self._runner = await listen(
+            application, self.address, self.port, handler_cancellation=True, auto_decompress=False
         )
-        await self._runner.setup()
-        try:
-            await web.TCPSite(self._runner, self.address, self.port).start()
-        except (OSError, OverflowError) as error:
-            await self.close()
-            reason = error.strerror if isinstance(error, OSError) else "not a port"
-            fix = "Choose another: --port N"
-            raise UsageError(f"port {self.port} cannot be opened ({reason})", fix=fix, code="bad-port") from None
         self.port = int(self._runner.addresses[0][1])
 
     async def close(self) -> None:
