@@ -16,7 +16,6 @@ from typing import Any
 import polars as pl
 
 from hellofresh.core.parquet import Row
-from hellofresh.releases.life.manifest import read_tombstones
 from hellofresh.results.board.schema import (
     SAMPLES,
     PromptRow,
@@ -100,9 +99,9 @@ def _compose(visit: Visit) -> None:
 
 def taken_down(board: Board, split: SplitKey) -> Mapping[str, str]:
     """Why samples of a release were taken down, by their ids."""
-    files = board.released(split)
-    folder = next((path.parent for path in files.values()), None)
-    return {} if folder is None else {item.id: item.reason for item in read_tombstones(folder)}
+    path = board.released(split).get("tombstones.jsonl")
+    lines = path.read_text(encoding="utf-8").splitlines() if path else []
+    return {row["id"]: row["reason"] for row in map(json.loads, lines)}
 
 
 def _difficulty(marks: Marks) -> Html | None:
