@@ -67,8 +67,8 @@ def test_what_cannot_be_compared_is_said_without_a_place_of_the_server(
 def test_a_worker_is_ended_at_its_limit_and_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     assert json.loads(check_table([Upload("t.csv", STRANGE)], {})["files"][".json"])["systems"]
-    for name, files in (("_CPU_S", [Upload("t.csv", STRANGE)]), ("MOST_MB", [Upload("t.csv", b"\n" * 2_000_001)])):
-        monkeypatch.setattr(checks, name, 1)
+    for name, files in (("_WALL_S", [Upload("t.csv", STRANGE)]), ("MOST_MB", [Upload("t.csv", b"\n" * 200_000)])):
+        monkeypatch.setattr(checks, name, 0.1)
         with pytest.raises(DataError, match="at most"):
             check_table(files, {})
     assert list(tmp_path.iterdir()) == []
