@@ -4,8 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 TESTED := $(VENV)/.tested
-# What `make release` asks and shows: the embedded model, baselines that learn words, figures of analyses, the site.
-EXTRAS := local baselines analyse site
+# What `make release` asks and shows: the embedded model, baselines that learn words or sentences, figures of analyses, the site.
+EXTRAS := local baselines retrieval analyse site
 
 .DEFAULT_GOAL := help
 .PHONY: help release install test soak check leaderboard space dist docs bench lock clean

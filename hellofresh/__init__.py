@@ -25,27 +25,15 @@ from __future__ import annotations
 
 from importlib import import_module
 
-__all__ = [
-    "Choice",
-    "ComparisonTable",
-    "EvaluatedRun",
-    "LoadedEdition",
-    "Ranking",
-    "Response",
-    "ScoreTable",
-    "__version__",
-    "compare",
-    "evaluate",
-    "load",
-    "save",
-    "score",
-]
-
 __version__ = "0.1.0"
-_OUTPUTS = {"Choice", "Ranking", "Response"}
 _HOMES = {
-    name: "hellofresh.tasks.outputs" if name in _OUTPUTS else "hellofresh.api" for name in __all__ if name[0] != "_"
+    **dict.fromkeys(("Choice", "Ranking", "Response"), "hellofresh.tasks.outputs"),
+    **dict.fromkeys(("LoadedEdition", "load"), "hellofresh.api._loading"),
+    "save": "hellofresh.api._predictions",
+    **dict.fromkeys(("EvaluatedRun", "evaluate"), "hellofresh.api._running"),
+    **dict.fromkeys(("ComparisonTable", "ScoreTable", "compare", "score"), "hellofresh.api._scoring"),
 }
+__all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> object:

@@ -32,7 +32,9 @@ from hellofresh.tasks import TASKS
 class EvaluateSettings(Strict):
     """Settings of the runs of `make release`."""
 
-    models: list[str] = Field(default=["smollm2-135m", "always-yes", "coin", "tfidf-logreg"])
+    models: list[str] = Field(default=[
+        "smollm2-135m", "always-yes", "always-not-helpful", "always-rejected", "coin", "tfidf-logreg", "minilm-logreg"
+    ])  # fmt: skip
     regimes: list[str] = Field(default=["zero-shot"])
     limit: int | None = Field(default=None, ge=1)
     """Samples per task and quarter; by default the model's own limit."""

@@ -225,7 +225,7 @@ def test_a_submission_is_taken_whole_or_refused_by_name(tmp_path: Path) -> None:
     def check(lines: Sequence[str]) -> Passed:
         path = tmp_path / "predictions.jsonl"
         path.write_text("\n".join(lines))
-        checked = check_predictions(path, due)
+        checked = check_predictions(path, due, [])
         if checked.faults:
             raise as_error(checked.faults, "Fix it.")
         taken = {one.id: one.label for one in checked.predictions}

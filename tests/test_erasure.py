@@ -212,3 +212,24 @@ def test_only_content_of_the_named_rows_is_emptied(tmp_path: Path) -> None:
     assert pl.read_parquet(table).rows() == [("s-1", "", [], 1), ("s-2", "b", ["d"], 2)]
     frame.drop("sample").write_parquet(table)
     assert not Erasure((), frozenset({"s-1"})).blank(table)
+
+
+@pytest.mark.parametrize("ending", [".xml", ".xml.bz2", ".xml.gz", ".xml.xz"])
+def test_an_export_of_a_wiki_loses_the_texts_that_hold_it_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    monkeypatch.setattr("hellofresh.releases.erasure._CHUNK", 64)
+    revision = (
+        "<revision><id>{}</id><comment>{}</comment><text bytes='9' />\n<text xml:space='preserve'>{}</text></revision>"
+    )
+    held = f"Before.\n{html.escape(TEXT)} After."
+    texts = [OTHER, held, "", OTHER]
+    rows = [revision.format(number, "&lt;text&gt;", text) for number, text in enumerate(texts)]
+    path = tmp_path / f"dump{ending}"
+    opened = {".bz2": bz2.open, ".gz": gzip.open, ".xz": lzma.open}.get(path.suffix, open)
+    with opened(path, "wb") as file:
+        file.write(f"<page>{''.join(rows)}</page>\n".encode())
+    erasure = Erasure((TEXT,))
+    assert erasure.is_held_by(path) and erasure.erase(path) and not erasure.is_held_by(path)
+    with opened(path, "rb") as file:
+        assert file.read().decode() == f"<page>{''.join(rows).replace(held, '')}</page>\n"

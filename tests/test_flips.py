@@ -34,6 +34,7 @@ FLIPS = {
     (RUN + "prompts.json", "frame"): (SHOW, "damaged-run"),
     (RUN + "run.json", '"judged": 18'): (SCORE, "damaged-run"),
     (RUN + "journal.sqlite", "xn-4001"): (AGAIN, "bad-journal"),
+    (RUN + "plan.json", "x-notes"): (SHOW, "damaged-run"),
 }  # fmt: skip
 
 
@@ -85,6 +86,13 @@ def test_what_follows_from_the_rest_is_written_again_as_it_was(data: Path, cli: 
     path = flip(data, *what)
     cli(*HEALED[what])
     assert path.read_bytes() == before and next(data.glob(RELEASE + "manifest.json")).read_bytes() == manifest
+
+
+def test_a_changed_manifest_is_refused_by_what_was_published(data: Path, cli: Cli) -> None:
+    cli("release", "publish")
+    flip(data, RELEASE + "manifest.json", "seed")
+    for command in (("release", "publish"), ("quarter", "status"), ("release", "verify", data / "releases/2023Q2")):
+        assert "2023Q2/x-notes" in cli(*command, code=1)
 
 
 def test_scores_and_the_board_say_what_became_of_every_answer_and_keep_it_beside_the_result(

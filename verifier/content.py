@@ -227,6 +227,7 @@ def read_content(folder: Path, manifest: Manifest) -> Content:
         content.of(TOMBSTONES).extend(_wrongly_gone(content, committed))
     if dataset is not None or manifest["revealed"]:
         _read_labels(folder, content, committed)
+        _correct_labels(content)
     if manifest["resolved"] is not None:
         _read_outcomes(folder, content)
     if PREDICTIONS in manifest.hashes:
@@ -325,6 +326,15 @@ def _check_drawn(content: Content) -> None:
             faults.append(f"{short(period)} has {found[period]} samples, and {drawn.get(period, 0)} were drawn")
     if (missing := sum(drawn.values()) - found.total() - len(content.tombstones)) > 0:
         faults.append(f"{missing} samples fewer than were drawn, besides those that were taken down")
+
+
+def _correct_labels(content: Content) -> None:
+    """Put in the labels that the manifest corrects, one after the other."""
+    for one in content.manifest["corrections"]:
+        if (at := content.places.get(one["id"])) is not None:
+            if content.labels[at] != one["was"] or one["label"] >= content.manifest.labels_drawn:
+                content.of(LABELS).append(f"{quoted(one['id'])} is not corrected from its label to another one")
+            content.labels[at] = one["label"]
 
 
 def _read_labels(folder: Path, content: Content, committed: dict[str, bytes]) -> None:

@@ -86,10 +86,12 @@ _FORM: Form = {
     "revealed?": bool,
     "texts?": re.compile("included|withheld"),
     "takedowns?": [{"id": str, "reason": str, "date": str}],
+    "corrections?": [{"id": str, "reason": str, "date": str, "label": COUNT, "was": COUNT}],
     **{f"{name}?": (form, None) for name, form in _MAY_HAVE.items()},
     "*": object,
 }
-_LEFT_OUT: Row = {"split": "main", "texts": "included", "revealed": False, "takedowns": [], **dict.fromkeys(_MAY_HAVE)}
+_LEFT_OUT: Row = {"split": "main", "texts": "included", "revealed": False, "takedowns": [], "corrections": [],
+                  **dict.fromkeys(_MAY_HAVE)}  # fmt: skip
 _KNOWN = {name.rstrip("?") for name in _FORM}
 CLAIMS = {
     "code and the wording of commitments": ("code", "commitments"),
@@ -99,6 +101,7 @@ CLAIMS = {
     "days of the calendar": ("calendar",),
     "name, address, day and licence of the data set": ("dataset",),
     "reasons and days of takedowns": ("takedowns",),
+    "corrections of labels": ("corrections",),
 }
 """Claims of a manifest that no file of a release can confirm, with the fields of each."""
 _FIXED = ("task", "edition", "source", "split", "texts", "calendar", "selection", "prospective", "dataset")
@@ -460,6 +463,7 @@ def _changes(older: Manifest, newer: Manifest) -> Iterator[str]:
         ("the commitment to the draw has changed",
          (older["draw"] or {}).get("commitment") != (newer["draw"] or {}).get("commitment")),
         ("what was revealed is not any more", older["revealed"] and not newer["revealed"]),
+        ("a correction has been taken back", newer["corrections"][: len(older["corrections"])] != older["corrections"]),
         ("a takedown has been taken back", any(item not in newer["takedowns"] for item in older["takedowns"])),
         ("samples_at_opening is not the hash of the samples before the first takedown",
          bool(newer["takedowns"]) and not older["takedowns"] and newer["samples_at_opening"] != before.get(SAMPLES)),

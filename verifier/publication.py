@@ -71,11 +71,14 @@ def _table_faults(root: Path, folder: Path, said: Manifest) -> Iterator[str]:
     """Differences between a release and its table."""
     path, faults, answers = _table(said), list[str](), dict[str, Row]()  # faults are reported by the release's check
     table = read_table(root / path)
-    labels = folder / (LABELS if said.is_main else OUTCOMES)
+    labels, right = (
+        folder / (LABELS if said.is_main else OUTCOMES),
+        {one["id"]: one["label"] for one in said["corrections"]},
+    )
     for _, row in rows(labels, object, faults) if labels.is_file() else ():
         judged = sorted(json.loads(row.get("relevance") or "{}").items())
         relevance = [{"document": name, "relevance": value} for name, value in judged]
-        answer = {"label": row["label"], "relevance": relevance}
+        answer = {"label": right.get(row["id"], row["label"]), "relevance": relevance}
         answers[row["id"]] = {name: value for name, value in answer.items() if name in table.columns}
     samples = [row for _, row in rows(folder / SAMPLES, object, faults)]
     if strange := set().union(*samples) - set(table.columns):

@@ -1,4 +1,4 @@
-"""The bundled sample: two quarters of notes and edits and some claims, in exactly the formats of the real sources.
+"""The bundled sample: four quarters of notes and edits and some claims, in exactly the formats of the real sources.
 
 All of it was written for this project; it demonstrates the software and ranks no system. `benchmarks/made/sample` has
 the texts and the code that renders them. No default release contains the claims.
@@ -14,7 +14,7 @@ from hellofresh.core.quarters import Quarter
 
 __all__ = ["QUARTERS", "files", "write_claims_feed", "write_history", "write_notes_dump"]
 
-QUARTERS = (Quarter(2026, 2), Quarter(2026, 3))
+QUARTERS = (Quarter(2025, 4), Quarter(2026, 1), Quarter(2026, 2), Quarter(2026, 3))
 _HERE = Path(__file__).parent
 
 

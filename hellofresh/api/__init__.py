@@ -10,22 +10,3 @@
 Tables are polars data frames; `.to_pandas()` and Arrow's stream protocol work on them. Scores are those of the
 leaderboard: the same metrics and intervals, with constant-class baselines for comparison.
 """
-
-from hellofresh.api._loading import LoadedEdition, load
-from hellofresh.api._predictions import Predictions, save
-from hellofresh.api._running import EvaluatedRun, evaluate
-from hellofresh.api._scoring import ComparisonTable, ScoreChart, ScoreTable, compare, score
-
-__all__ = [
-    "ComparisonTable",
-    "EvaluatedRun",
-    "LoadedEdition",
-    "Predictions",
-    "ScoreChart",
-    "ScoreTable",
-    "compare",
-    "evaluate",
-    "load",
-    "save",
-    "score",
-]

@@ -74,7 +74,9 @@ def _reported(options: argparse.Namespace, output: CommandOutput, words: Sequenc
 def _absent(words: Sequence[str], error: HelloFreshError) -> list[str]:
     """A note that a typed path which an error names does not exist, with the nearest name: one rule for all readers."""
     path, typed = Path(error.where), any(error.where in word for word in words)
-    if not (error.where and typed) or "://" in error.where or "writ" in error.what or os.path.lexists(path):
+    if not (error.where and typed) or error.where.startswith("-") or "://" in error.where:
+        return []
+    if "writ" in error.what or os.path.lexists(path):
         return []
     beside = [item.name for item in path.parent.iterdir()] if path.parent.is_dir() else []
     near = get_close_matches(path.name, beside, n=1)

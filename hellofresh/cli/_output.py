@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from rich.console import Console
 from rich.markup import escape
@@ -34,13 +34,14 @@ def readable(text: str) -> str:
 
 
 class CommandOutput:
-    """Prints tables and texts or, with `--json`, collects results and prints them as one JSON document."""
+    """Prints tables and texts, to `file` if given, or, with `--json`, collects results and prints one JSON document."""
 
-    def __init__(self, *, as_json: bool) -> None:
+    def __init__(self, *, as_json: bool, file: TextIO | None = None) -> None:
         self.as_json = as_json
         # A file or a pipe has no limit of width.
-        self._out = Console(highlight=False, width=None if sys.stdout.isatty() else _FILE_WIDTH)
-        self._err = Console(stderr=True, highlight=False, soft_wrap=True)
+        limited = file is None and sys.stdout.isatty()
+        self._out = Console(file=file, highlight=False, width=None if limited else _FILE_WIDTH)
+        self._err = Console(file=file, stderr=file is None, highlight=False, soft_wrap=True)
         self._results: list[object] = []
 
     @property

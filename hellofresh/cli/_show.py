@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from hellofresh.cli._output import CommandOutput, ProgressBar, estimate
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.collection import CollectionReport
 from hellofresh.releases.draw.release import Built
-from hellofresh.releases.publish import Publication
+from hellofresh.releases.publish.folder import Publication
 from hellofresh.results.scoring.scores import ScoredSplit
 from hellofresh.results.split.panel import ALL_PERIODS, is_hollow, section_of, short_names
 from hellofresh.results.split.tables import WITHOUT_LABELS, Score
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from hellofresh.results.analyses.base import AnalysisResult
 
 _WIDE = 140
+_BRIEF = 69
+"""Characters of a step's line before its seconds, so that it fits 80 columns."""
 _UNCHANGED = " (nothing has changed, skipped)"
 _HIDDEN_COLUMNS = frozenset({"team", "kind", "smoke_test", "prompt"})
 _SHOWN = 4
@@ -50,6 +52,12 @@ class ConsoleShow:
     def progress(self, what: str) -> AbstractContextManager[ProgressBar]:
         return self.output.progress(what)
 
+    def step(self, what: str, seconds: float) -> None:
+        """Nothing more: all messages of the step are shown."""
+
+    def last(self, line: str) -> None:
+        self.say(line)
+
     def published(self, made: object) -> None:
         match made:
             case CollectionReport():
@@ -62,6 +70,25 @@ class ConsoleShow:
                 _show_published(self.output, made)
             case [*releases]:
                 show_built(self.output, [one for one in releases if isinstance(one, Built)])
+
+
+@dataclass(frozen=True, slots=True)
+class BriefShow(ConsoleShow):
+    """Shows one line a step, and bars; everything else goes to a log."""
+
+    log: ConsoleShow = field(kw_only=True)
+
+    def say(self, line: str) -> None:
+        self.log.say(line)
+
+    def published(self, made: object) -> None:
+        self.log.published(made)
+
+    def step(self, what: str, seconds: float) -> None:
+        self.output.say(f"{what[:_BRIEF]:{_BRIEF}} {seconds:6.1f} s")
+
+    def last(self, line: str) -> None:
+        self.output.say(line)
 
 
 def _show_published(output: CommandOutput, published: Publication) -> None:

@@ -58,6 +58,7 @@ _NEXT = "How far it agrees with people: hellofresh rate report --kind judges"
 
 _EVIDENCE = 3
 """Number of documents for judging the response to a claim."""
+_OPENING, _TEMPLATE_WORDS = "Thank you for bringing this up. Research does not support it:", 60
 _JUDGES: Mapping[str, Callable[[RatedStudy], Iterable[Rating]]] = {"links": rate_links, "classifier": classify_study}
 """Judges that need only a study; other packages add some by entry points of the group `hellofresh.judges`."""
 
@@ -187,12 +188,14 @@ def _by_rewards(options: argparse.Namespace, output: CommandOutput) -> int:
     responses = list(responses_of(entries_of_runs(workspace, release)[0]))
     if options.responses is not None:
         responses += read_models(options.responses, SystemResponse)
-    study = study_of_responses(workspace, release, responses, texts, RESPONSE_RUBRIC)
     reward = open_combined(options.rewards)
     learnt = read_responses_column(options.learnt) if options.learnt is not None else []
     with output.progress("judge responses") as bar:
         bar.line(f"evidence for {len(claims):,} claims")
         evidence = _evidence(options, workspace, list(claims.values()))
+        answered = {item.sample for item in responses}
+        responses += [_template(name, found[0]) for name, found in evidence.items() if found and name in answered]
+        study = study_of_responses(workspace, release, responses, texts, RESPONSE_RUBRIC)
         bar.line("reward models")
         groups = {name: claim.group for name, claim in claims.items()}
         judged = judge_by_rewards(study, reward, evidence, groups, learnt=learnt, cards=cards)
@@ -203,6 +206,12 @@ def _by_rewards(options: argparse.Namespace, output: CommandOutput) -> int:
     output.result({"judge": judge, "ratings": kept, "file": str(study.files.ratings)})
     output.say(f"{judge}: {kept:,} ratings in {study.files.ratings}")
     return 0
+
+
+def _template(claim: str, best: str) -> SystemResponse:
+    """A baseline without a model: a fixed opening, and the beginning of the best evidence."""
+    beginning = " ".join(best.split()[:_TEMPLATE_WORDS])
+    return SystemResponse(claim, "template of the best evidence", f"{_OPENING} {beginning}")
 
 
 def _evidence(

@@ -24,7 +24,7 @@ from hellofresh.pipeline.steps import Steps
 from hellofresh.pipeline.witness import Witness
 from hellofresh.releases.draw.escrow import Escrow
 from hellofresh.releases.life.record import record_witness
-from hellofresh.releases.publish import restore_from
+from hellofresh.releases.publish.restore import restore_from
 from hellofresh.runs.evaluate import look_ahead
 from hellofresh.tasks.samples import to_json
 
@@ -42,13 +42,14 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
         if settings.daily.export is not None:
             sweep_leftovers(Path(settings.daily.export).resolve().parent, deep=False)
         day.all_steps()
+        summary = summary_of(workspace, day.results)
+        for line in summary.split("\n"):
+            news.say(line)
         names = [result.name for result in day.results]
         Memory.of(workspace).at_end(utc_text(now()), names, news.lines).write(workspace)
     if news.as_before:
         output.say(f"{news.as_before} lines are as on the last day: see {workspace.root / 'private/steps.json'}")
-    summary = summary_of(workspace, day.results)
     output.result([{"step": one.name, "state": str(one.state), "detail": one.detail} for one in day.results])
-    output.text(summary)
     if not settings.sources.any and not options.sample:
         output.say("note: nothing is collected: hellofresh.toml names no source. --sample uses the bundled sample.")
     if options.summary is not None:

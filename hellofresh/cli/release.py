@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from collections import defaultdict
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 from hellofresh.api.harnesses.lm_eval_scores import write_folder
 from hellofresh.cli._output import CommandOutput
-from hellofresh.cli._show import ConsoleShow, show_built
+from hellofresh.cli._show import BriefShow, ConsoleShow, show_built
 from hellofresh.config import Settings, SourceSettings
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition
@@ -24,8 +25,9 @@ from hellofresh.pipeline.takedown import Everywhere, Holders, score_again, take_
 from hellofresh.pipeline.witness import Witness
 from hellofresh.releases.draw.prospective import prospective_splits
 from hellofresh.releases.exposure import Place
-from hellofresh.releases.life.takedown import TakedownReport, find_sample, gone_samples
-from hellofresh.releases.publish import Hub, publish_to_folder, publish_to_hub
+from hellofresh.releases.life.takedown import TakedownReport, correct_label, find_sample, gone_samples
+from hellofresh.releases.publish.folder import publish_to_folder
+from hellofresh.releases.publish.hub import Hub, publish_to_hub
 from hellofresh.tasks import TASKS, Task, get_task
 from hellofresh.tasks.samples import MAIN, to_json
 
@@ -72,15 +74,25 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
         SourceSettings.model_validate(named) if named else None,
         sample=options.sample or not options.datasets,
     )
-    pipeline.run_release(
-        Steps(Workspace.from_environment(), options.submissions, ConsoleShow(output), options.yes_it_is),
-        Settings.load(),
-        sources,
-        models=models_at(options.base_url, *(options.models or Settings.load().evaluate.models)),
+    workspace, settings = Workspace.from_environment(), Settings.load()
+    go = partial(
+        pipeline.run_release,
+        settings=settings,
+        sources=sources,
+        models=models_at(options.base_url, *(options.models or settings.evaluate.models)),
         limit=options.limit,
         analyses=not options.no_analyses,
         datasets=options.datasets or (),
     )
+    if named or settings.sources.any or output.as_json:  # what real sources left out is to be read
+        go(Steps(workspace, options.submissions, ConsoleShow(output), options.yes_it_is))
+        return 0
+    log = workspace.root / "logs" / f"release-{now():%Y-%m-%d}.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("a", encoding="utf-8") as file:
+        show = BriefShow(output, log=ConsoleShow(CommandOutput(as_json=False, file=file)))
+        go(Steps(workspace, options.submissions, show, options.yes_it_is))
+    output.say(f"Everything else, notes and warnings too, is in {workspace.portable(log)}")
     return 0
 
 
@@ -169,6 +181,16 @@ def takedown(options: argparse.Namespace, output: CommandOutput) -> int:
     output.result(rows)
     _say_where(output, holders, {} if options.everywhere else others, everywhere=options.everywhere)
     return 1 if failed or (options.everywhere and (holders.holding or holders.answers)) else 0
+
+
+def correct(options: argparse.Namespace, output: CommandOutput) -> int:
+    """Put the right label of a sample on record, and score its quarter again; returns 1 if that fails."""
+    workspace = Workspace.from_environment()
+    done = correct_label(workspace, options.sample, options.label, options.reason, now())
+    output.result({**to_json(done), "edition": str(done.edition)})
+    output.text(f"{options.sample} has the label {options.label} (version {done.version} of the manifest).")
+    steps = Steps(workspace, options.submissions, ConsoleShow(CommandOutput(as_json=True)))
+    return int(score_again(steps, [done], everywhere=False))
 
 
 def _wanted(workspace: Workspace, options: argparse.Namespace) -> dict[Place, dict[str, str]]:

@@ -84,14 +84,6 @@ class Stage:
         """Whether the outputs exist unchanged, made from the current inputs by the current code."""
         return self.changes() == []
 
-    def has_key(self) -> bool:
-        """Whether the last run had the current inputs, regardless of its outputs and of what computed them."""
-        try:
-            receipt = self._read()
-        except DataError:
-            return False
-        return receipt is not None and receipt.key == self.key
-
     def record(self, outputs: Iterable[Path]) -> None:
         """Record the outputs."""
         hashes = {path.relative_to(self.workspace.root).as_posix(): sha256_file(path) for path in outputs}

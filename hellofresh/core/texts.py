@@ -26,17 +26,27 @@ _NEEDLESS_JOINERS = re.compile(rf"(?<![^\x00-\u036f\u200c\u200d]){_JOINERS}+|{_J
 """Joiners not between non-Latin characters; Persian and Indic words, and emoji, need theirs."""
 _FORBIDDEN = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters besides white space, changes of the writing direction, and halves of surrogate pairs."""
+_LEFT, _RIGHT, _OPEN, _CLOSE = (
+    "<\uff1c\u3008\u2039",
+    ">\uff1e\u3009\u203a",
+    r"\[\uff3b\u3010\u3014",
+    r"\]\uff3d\u3011\u3015",
+)
+"""Brackets, and those that are read as such after normalization, for classes of characters."""
 _TURN_MARKS = re.compile(
-    r"(?<=<)(?=[|\uff5c]|[/\\]?[\w|\uff5c\u2581/:~\[\]-]{1,60}>)"  # <|...|> and any one word in angle brackets
-    r"|(?<=[|\uff5c])(?=[>\]])|(?<=\[)(?=[|\uff5c])"
-    r"|(?<=\[)(?=/?(?:(?i:inst)|\w{0,30}(?:[A-Z]{2}|_)\w{0,30})\])"  # one unusual word in square brackets
+    rf"(?<=[{_LEFT}])(?=[|\uff5c]|[/\\]?[\w|\uff5c\u2581/:~\[\]-]{{1,60}}[{_RIGHT}])"  # <|...|>, one word in brackets
+    rf"|(?<=[{_LEFT}])(?=[/\\]?(?:\w{{1,20}}:)?(?i:function|invoke|parameter|tool)\w{{0,30}}[\s=])"
+    rf"|(?<=[|\uff5c])(?=[{_RIGHT}{_CLOSE}])|(?<=[{_OPEN}])(?=[|\uff5c])"
+    rf"|(?<=[{_OPEN}])(?=/?(?:(?i:inst)|\w{{0,30}}(?:[A-Z]{{2}}|_)\w{{0,30}})[{_CLOSE}])"  # one unusual word
     r"|(?<=\])(?=~)|(?<=~)(?=\[)"
+    r"|(?<=```)(?=(?i:tool)_)|(?<=~~~)(?=(?i:tool)_)"
 )
 """Where a space breaks a name that a tokenizer may read as one control token, which ends a chat turn even inside a
-message. In templates of 2023 to 2026 it is one word without white space: `<|im_end|>`, `<think>`, `[TOOL_CALLS]`,
-`[gMASK]`, `]~b]`. Roles in plain words (`Human:`, `### Instruction:`) are not tokens: the fence contains those.
+message, or that begins a call of a tool. In templates of 2023 to 2026 it is one word without white space:
+`<|im_end|>`, `<think>`, `[TOOL_CALLS]`, `[gMASK]`, `]~b]`, `<function=`, the fence of `tool_code`. Roles in plain words
+(`Human:`, `### Instruction:`) are not tokens: the fence contains those.
 """
-_TURN_CHARACTERS = "<[|\uff5c]"
+_TURN_CHARACTERS = "<[|]`~\uff5c\uff1c\u3008\u2039\uff3b\u3010\u3014"
 _MARK_LENGTH = 12
 
 

@@ -276,7 +276,7 @@ def study_rubric(files: StudyFiles) -> Rubric:
             f"no closed study of {files.task} {files.edition}",
             where=str(path),
             expected="its rubric",
-            fix="Close it first: hellofresh rate close.",
+            fix="Close it first: hellofresh rate close. The released one of MUSE: hellofresh dataset import muse PATH.",
             code="missing-file",
         )
     return parse_rubric(path.read_bytes(), where=str(path))

@@ -1,4 +1,4 @@
-"""Baselines: always the same class, a seeded coin, and rules learnt from labels of earlier editions.
+"""Baselines: always the same class, a seeded coin, and rules learned from labels of earlier editions.
 
 A baseline chooses a label and answers with the question's word for it, so that its answers are parsed like others.
 """
@@ -10,13 +10,17 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from hellofresh.core.errors import RunError, UsageError, missing_extra
 from hellofresh.core.files import canonical_json, sha256_text
 from hellofresh.models import Answer, Finish, ModelSpec, Request, Sampling
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import Sample
+
+if TYPE_CHECKING:
+    from hellofresh.evidence.retrieval.encoders import MiniLm, Vectors
 
 _NOT_PLAIN = re.compile(r"[^a-z0-9]+")
 
@@ -176,44 +180,83 @@ def _nothing_to_learn(name: str, task: str, why: str) -> UsageError:
 
 @dataclass(frozen=True, slots=True)
 class WordRegression(_Rule):
-    """TF-IDF of words and word pairs with logistic regression, trained on earlier quarters only."""
+    """Logistic regression on vectors of the text, trained on earlier quarters only: TF-IDF of words and word pairs."""
 
     _pipeline: Any = field(repr=False)
+    name: ClassVar[str] = "tfidf-logreg"
+    vectors: ClassVar[str] = "TF-IDF"
 
     @classmethod
-    def train(cls, task: str, training: Sequence[TrainingSample]) -> WordRegression:
+    def _parts(cls) -> tuple[Any, float, dict[str, str]]:
+        """What turns texts into vectors, the inverse strength of the regularisation, and facts of the identity."""
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        return TfidfVectorizer(ngram_range=(1, 2), min_df=2, sublinear_tf=True), 1.0, {}
+
+    @classmethod
+    def train(cls, task: str, training: Sequence[TrainingSample]) -> Self:
         """Fit on the samples of earlier quarters.
 
         Raises:
-            UsageError: if scikit-learn is not installed, or the training samples lack a class.
+            UsageError: if a package is not installed, or the training samples lack a class.
         """
         try:
             import sklearn
-            from sklearn.feature_extraction.text import TfidfVectorizer
             from sklearn.linear_model import LogisticRegression
             from sklearn.pipeline import make_pipeline
         except ImportError as error:
-            raise missing_extra("the baseline tfidf-logreg", "scikit-learn", "baselines") from error
+            raise missing_extra(f"the baseline {cls.name}", "scikit-learn", "baselines") from error
         if len({item.label for item in training}) < 2:
-            raise _nothing_to_learn("tfidf-logreg", task, "no earlier edition with two classes is revealed")
+            raise _nothing_to_learn(cls.name, task, "no earlier edition with two classes is revealed")
         ordered = sorted(training, key=lambda item: item.sample.id)
         text = get_task(task).text
-        pipeline = make_pipeline(
-            TfidfVectorizer(ngram_range=(1, 2), min_df=2, sublinear_tf=True),
-            LogisticRegression(C=1.0, max_iter=1000),
-        )
+        vectors, inverse, own = cls._parts()
+        pipeline = make_pipeline(vectors, LogisticRegression(C=inverse, max_iter=1000))
         try:
             pipeline.fit([text(item.sample) for item in ordered], [item.label for item in ordered])
         except ValueError as error:
             raise _nothing_to_learn(
-                "tfidf-logreg", task, f"no word is in two of the {len(ordered)} earlier samples"
+                cls.name, task, f"no word is in two of the {len(ordered)} earlier samples"
             ) from error
         facts = [[item.sample.id, item.label, text(item.sample)] for item in ordered]
-        about = f"TF-IDF and logistic regression, trained on the labels of {_editions(ordered)}."
-        trained = {"scikit-learn": sklearn.__version__, "training": sha256_text(canonical_json(facts))}
-        return cls(_spec("tfidf-logreg", about, **trained, training_samples=len(ordered)), pipeline)
+        about = f"{cls.vectors} and logistic regression, trained on the labels of {_editions(ordered)}."
+        trained = {"scikit-learn": sklearn.__version__, "training": sha256_text(canonical_json(facts)), **own}
+        return cls(_spec(cls.name, about, **trained, training_samples=len(ordered)), pipeline)
 
     async def ask(self, request: Request) -> Answer:
         """Answer the most likely label."""
         sample = _sample(request)
         return _say(request, int(self._pipeline.predict([get_task(sample.task).text(sample)])[0]))
+
+
+class SentenceRegression(WordRegression):
+    """The same on the vectors of MiniLM."""
+
+    __slots__ = ()
+    name = "minilm-logreg"
+    vectors = "The sentence encoder MiniLM"
+
+    @classmethod
+    def _parts(cls) -> tuple[Any, float, dict[str, str]]:
+        from sklearn.preprocessing import FunctionTransformer
+
+        return FunctionTransformer(_minilm), 10.0, {"encoder": "minilm"}
+
+
+def _minilm(texts: Sequence[str]) -> Vectors:
+    import numpy as np  # not needed by commands that ask no baseline
+
+    return np.stack([_minilm_vector(text) for text in texts])
+
+
+@cache
+def _encoder() -> MiniLm:
+    from hellofresh.evidence.retrieval.encoders import MiniLm
+
+    return MiniLm(tokens=256)
+
+
+@lru_cache(maxsize=4096)  # a sample is asked about once, and learned from in every later quarter
+def _minilm_vector(text: str) -> Vectors:
+    vector: Vectors = _encoder().passages([text])[0]
+    return vector

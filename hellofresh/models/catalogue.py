@@ -32,6 +32,7 @@ from hellofresh.models.baselines import (
     AlwaysYes,
     Coin,
     Prior,
+    SentenceRegression,
     TrainingSample,
     WordRegression,
     always_names,
@@ -323,6 +324,10 @@ _BASELINES: Mapping[str, tuple[str, Callable[[ModelContext], Model]]] = {
         "Baseline: TF-IDF and logistic regression, trained on the labels of earlier editions.",
         lambda context: WordRegression.train(context.task, context.training()),
     ),
+    "minilm-logreg": (
+        "Baseline: MiniLM's vectors and logistic regression, trained on the labels of earlier editions.",
+        lambda context: SentenceRegression.train(context.task, context.training()),
+    ),
 }
 CATALOGUE: Mapping[str, CatalogueEntry] = {
     "smollm2-135m": CatalogueEntry(
@@ -536,7 +541,11 @@ def _how_to_name(name: str) -> str:
     key = _bundled().providers[provider].key_variable if provider else None
     if key and os.environ.get(key, "").strip():
         return f"The key in {key} is there: --model {provider}:{name}"
-    return "A model of your own endpoint: --model openai:NAME --base-url http://HOST:PORT/v1"
+    if key:
+        return f"At its maker, with the key in {key}: --model {provider}:{name}"
+    model, address = ("NAME", name) if "://" in name else (name, "http://HOST:PORT/v1")
+    model = "NAME" if name in _bundled().providers else model
+    return f"A model of your own endpoint: --model openai:{model} --base-url {address}"
 
 
 def bring_client(client: object, model: str | None) -> str:
@@ -576,9 +585,12 @@ def models_at(base_url: str | None, *models: str) -> list[str]:
     if not base_url:
         return [*models]
     if not any(map(_takes_address, models)):
-        first = (*models, "NAME")[0]
-        what, named = f"an address for the model {', '.join(models)!r}", provider_and_id(first)[1] or first
-        fix = f"A model at an address is called openai:NAME: --model openai:{named} --base-url {base_url}"
+        meant = next((name for name in models if name not in CATALOGUE), (*models, "NAME")[0])
+        what, named = f"an address for the model {', '.join(models)!r}", provider_and_id(meant)[1] or meant
+        line = f"--model openai:{named} --base-url {base_url}"
+        fix = f"A model at an address is called openai:NAME: {line}"
+        if len(models) > 1:
+            fix = f"A model at an address is called openai:NAME: write openai:{named} in place of {meant}."
         raise UsageError(what, fix=fix, code="no-endpoint-model")
     if "://" not in base_url and _LOOPBACK.match(base_url):
         base_url = f"http://{base_url}"

@@ -80,7 +80,7 @@ def _newest(workspace: Workspace, edition: Edition | None, task: str | None) -> 
 
 
 def build_bundled(workspace: Workspace, show: Show, name: str, baselines: Sequence[str]) -> tuple[Edition, str]:
-    """Build the first quarter of a task's bundled sample, and run baselines on it.
+    """Build the newest quarter with public labels of a task's bundled sample, and run baselines on it.
 
     Raises:
         UsageError: if the bundled sample does not cover the task.
@@ -94,8 +94,9 @@ def build_bundled(workspace: Workspace, show: Show, name: str, baselines: Sequen
             fix="Import a data set (hellofresh dataset import), or name another task.",
             code="no-release",
         )
-    job = min(jobs, key=lambda job: str(job.quarter))  # its labels are public
-    collect_and_build(Steps(workspace, workspace.submissions(), show), Settings.load(), job, named=True)
+    settings = Settings.load()
+    job = [job for job in jobs if settings.release.calendar.of(job.quarter).reveals <= now()][-1]
+    collect_and_build(Steps(workspace, workspace.submissions(), show), settings, job, named=True)
     reveal(workspace, job.quarter, job.task, now())
     for baseline in baselines:
         evaluate(workspace, Evaluation(job.quarter, job.task, baseline), lambda _: None)

@@ -67,8 +67,7 @@ from hellofresh.releases.life.load import hydrate
 from hellofresh.releases.life.manifest import MANIFEST, read_manifest
 from hellofresh.releases.life.record import record_waiting, refuse_others
 from hellofresh.releases.life.state import Phase, phase_of, state_of
-from hellofresh.releases.publish import Hub, ask_hub, publish_to_hub
-from hellofresh.releases.publish.hub import TOKEN
+from hellofresh.releases.publish.hub import TOKEN, Hub, ask_hub, publish_to_hub
 from hellofresh.results.board.build import build_board
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.regimes import REGIMES, regimes_for

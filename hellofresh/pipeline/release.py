@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from itertools import product
+
+import polars as pl
 
 from collectors.jobs import configured_ratings
 from hellofresh.config import EvaluateSettings, Settings
@@ -20,7 +22,7 @@ from hellofresh.core.quarters import Quarter, utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.models.catalogue import is_baseline
 from hellofresh.pipeline.sources import SourceRequest, collected_quarters, collection_jobs, living
-from hellofresh.pipeline.steps import Steps, analyse_scored, answer, score
+from hellofresh.pipeline.steps import Show, Steps, analyse_scored, answer, score
 from hellofresh.pipeline.takedown import take_down_with_pictures
 from hellofresh.pipeline.witness import Witness
 from hellofresh.releases.collection import CollectionJob, collect_quarter
@@ -38,9 +40,10 @@ from hellofresh.releases.life.manifest import calendar_of, read_manifest
 from hellofresh.releases.life.record import is_waiting, record_opening
 from hellofresh.releases.life.state import labels_are_public, reveal
 from hellofresh.releases.life.takedown import gone_samples
-from hellofresh.releases.publish import publish_to_folder
+from hellofresh.releases.publish.folder import publish_to_folder
 from hellofresh.releases.settings import ReleaseSettings
 from hellofresh.results.board.build import build_board
+from hellofresh.results.split.panel import ALL_PERIODS
 from hellofresh.runs.evaluate import is_finished
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.export import EvaluationReport
@@ -76,10 +79,11 @@ def run_release(
     Raises:
         HelloFreshError: from the first step that fails; finished ones are not repeated.
     """
-    start, workspace = time.monotonic(), steps.workspace
+    workspace, watch = steps.workspace, _Watch(steps.show)
     named = _named_datasets(workspace, datasets)
     releases = _collect_and_build(steps, settings, sources)
     steps.show.published(releases)
+    watch.step(f"collected  {sum(built.samples for built in releases):,} samples in {len(releases)} releases")
     _open_built(workspace, releases)
     for quarter, name in living(workspace):
         _or_wait(steps, partial(reveal_if_due, steps, quarter, name))
@@ -92,21 +96,87 @@ def run_release(
     baselines = [model for model in models if is_baseline(model)]
     others = [model for model in models if model not in baselines]
     for round_of_models in filter(None, (baselines, others)):
-        for edition in sorted(by_edition):
-            for task in by_edition[edition]:
-                if task.classes:  # written responses are judged by others
-                    for regime, model in product(settings.evaluate.regimes, round_of_models):
-                        ask(steps, Evaluation(edition, task, model, regime, limit=limit), LEAVES_OUT)
-            score(steps, edition)
+        which, most = ("baselines", len(by_edition)) if round_of_models is baselines else ("models", 2)
+        asked = product(settings.evaluate.regimes, round_of_models)
+        watch.step(f"asked      {which}: {_ask_all(steps, by_edition, most, list(asked), limit)}")
         if round_of_models is baselines and others:
             _say_board(steps, "first board")
+            watch.step("first board, of baselines alone")
     _score_others(steps, set(by_edition))
     run_lane(steps, settings.evaluate, models)
     if analyses:
         analyse_scored(steps)
+        watch.step("analysed   what is revealed")
     _say_board(steps, "board")
+    watch.step("built      the board")
     _or_wait(steps, partial(publish_opened, steps))
-    steps.show.say(f"Finished in {time.monotonic() - start:.0f} s.")
+    watch.step("published  what is open")
+    for line in leaders(workspace):
+        steps.show.last(line)
+    steps.show.last(f"Finished in {watch.whole:.0f} s. Look at it: hellofresh board serve")
+
+
+class _Watch:
+    """Says how long each step took."""
+
+    def __init__(self, show: Show) -> None:
+        self._show, self._start, self._last = show, time.monotonic(), time.monotonic()
+
+    @property
+    def whole(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self._start
+
+    def step(self, what: str) -> None:
+        before, self._last = self._last, time.monotonic()
+        self._show.step(what, self._last - before)
+
+
+def _ask_all(
+    steps: Steps,
+    by_edition: Mapping[Edition, Sequence[Task]],
+    most: int,
+    asked: Sequence[tuple[str, str]],
+    limit: int | None,
+) -> str:
+    """Ask by every regime and model, and score; returns what was asked, in words."""
+    reports: list[EvaluationReport | None] = []
+    for edition in _asked_editions(steps.workspace, by_edition, most):
+        for task in by_edition[edition]:
+            if task.classes:  # written responses are judged by others
+                for regime, model in asked:
+                    reports.append(ask(steps, Evaluation(edition, task, model, regime, limit=limit), LEAVES_OUT))
+        score(steps, edition)
+    made = [report for report in reports if report is not None]
+    return f"{sum(report.judged for report in made):,} samples in {len(made)} runs"
+
+
+def _asked_editions(workspace: Workspace, by_edition: Mapping[Edition, Sequence[Task]], most: int) -> list[Edition]:
+    """The editions to ask about, in order; of the bundled sample the last `most`, as older ones are to train on."""
+    bundled = [
+        edition
+        for edition, tasks in sorted(by_edition.items())
+        if any(read_manifest(workspace.release(edition, task.name)).bundled for task in tasks)
+    ]
+    return [edition for edition in sorted(by_edition) if edition not in bundled[:-most]]
+
+
+def leaders(workspace: Workspace) -> Iterator[str]:
+    """Who leads the newest edition of each task, by how much, and whether that is sure; baselines are not ranked."""
+    scores, standings = (pl.read_parquet(workspace.board / f"{name}.parquet") for name in ("scores", "standings"))
+    whole = scores.filter(split=MAIN, period=ALL_PERIODS, headline=True)
+    for name in whole["task"].unique().sort():
+        headline = get_task(name).headline
+        found = whole.filter(task=name, metric=headline.name)
+        if found.is_empty():
+            continue
+        newest = found.filter(edition=found["edition"].max())
+        ranked = newest.join(standings, on=("edition", "task", "split", "origin"))
+        tied = ranked.filter(tie_group=1).height
+        first = ranked.sort("rank") if tied else newest.sort("value", descending=headline.higher_is_better)
+        seal = f"too close to call ({tied} do not differ)" if tied > 1 else "lead is real"
+        seal = seal if ranked.height > 1 else "the only one ranked" if tied else "none is ranked yet"
+        yield f"{name} {first['edition'][0]}: {first['system'][0]}, {headline.title} {first['value'][0]:.3f}; {seal}"
 
 
 def _open_built(workspace: Workspace, releases: Sequence[Built]) -> None:
@@ -146,7 +216,7 @@ def _or_wait(steps: Steps, work: Callable[[], object]) -> None:
     except HelloFreshError as error:
         if error.code != "unconfirmed-time":
             raise
-        steps.show.say(f"note: {error}")
+        steps.show.last(f"note: {error}")
 
 
 def reveal_if_due(steps: Steps, quarter: Quarter, name: str) -> bool:

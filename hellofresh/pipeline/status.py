@@ -113,7 +113,7 @@ def _late(workspace: Workspace, states: Sequence[QuarterState]) -> Iterator[Stat
 
 def _failing(workspace: Workspace, moment: datetime) -> Iterator[StatusLine]:
     memory = Memory.of(workspace)
-    if memory.ran and moment - parse_utc(memory.ran) > _PATIENCE:
+    if memory.ran and not timedelta() <= moment - parse_utc(memory.ran) <= _PATIENCE:
         yield StatusLine(f"the last day that ended was {memory.ran[:10]}: hellofresh quarter run", needs_person=True)
     for name, trouble in memory.troubles.items():
         if not name.startswith("open "):

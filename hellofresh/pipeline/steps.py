@@ -38,11 +38,16 @@ class ProgressLine(Protocol):
 
 
 class Show(Protocol):
-    """Shows messages, progress and results of the steps (releases, scores, runs, publications)."""
+    """Shows messages, progress and results of the steps (releases, scores, runs, publications).
+
+    `step` says what a finished part of the whole path did; `last` shows what is to be read in the end.
+    """
 
     def say(self, line: str) -> None: ...
     def progress(self, what: str) -> AbstractContextManager[ProgressLine]: ...
     def published(self, made: object) -> None: ...
+    def step(self, what: str, seconds: float) -> None: ...
+    def last(self, line: str) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from hellofresh.releases.collection import amend_account
 from hellofresh.releases.erasure import LEAST, Erasure, find_files
 from hellofresh.releases.exposure import Place, places
 from hellofresh.releases.life.takedown import TakedownReport, take_down
-from hellofresh.releases.publish import publish_to_folder
+from hellofresh.releases.publish.folder import publish_to_folder
 from hellofresh.results.board.build import build_board
 from hellofresh.runs.export import loosen, seal
 from hellofresh.runs.journal import Journal

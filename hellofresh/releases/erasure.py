@@ -17,12 +17,12 @@ import re
 import sqlite3
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import polars as pl
 
@@ -40,6 +40,8 @@ _BETWEEN = (
 )
 """Pattern of what may separate two words in any way of wrapping or escaping."""
 _DATABASES = {".sqlite", ".db"}
+_PACKERS: Mapping[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+_TEXT, _TEXT_ENDS = re.compile(rb"(<text\b[^>]*(?<!/)>)(.*)", re.DOTALL), b"</text>"
 _KEYS = {"id", "sample"}
 """Columns that name a sample."""
 _NAMING = {*_KEYS, "response"}
@@ -100,7 +102,7 @@ class Erasure:
                 return any(self._is_in_stream(archive.open(name)) for name in archive.namelist())
         if path.suffix in _DATABASES and next(self._rows_of_database(path), None) is not None:
             return True
-        return self._is_in_stream(_opened(path))
+        return self._is_in_stream(_PACKERS.get(path.suffix, open)(path, "rb"))
 
     def _is_in_stream(self, stream: IO[bytes]) -> bool:
         """Whether a text is in a stream that is read in pieces, also across two pieces."""
@@ -182,6 +184,7 @@ class Erasure:
             ".csv": self._erase_cells,
             ".parquet": self._erase_table,
             ".zip": self._erase_members,
+            **dict.fromkeys({".xml", *_PACKERS} if ".xml" in path.suffixes else (), self._erase_revisions),
             **dict.fromkeys(_DATABASES, self._erase_database),
         }
         worker = workers.get(path.suffix)
@@ -209,6 +212,20 @@ class Erasure:
                 is_table = Path(member).suffix in (".tsv", ".jsonl")
                 with old.open(member) as source, target.open(member, "w", force_zip64=True) as copy:
                     copy.writelines(line for line in source if not (is_table and self._is_wanted(line, Path(member))))
+
+    def _erase_revisions(self, path: Path) -> None:
+        """Blank the texts of revisions in an export of a wiki, packed or not; pages and revisions stay."""
+        with (
+            atomic_path(path, mode=path.stat().st_mode & 0o777) as new,
+            _PACKERS.get(path.suffix, open)(path, "rb") as source,
+            _PACKERS.get(path.suffix, open)(new, "wb") as target,
+        ):
+            rest = b""
+            while piece := source.read(_CHUNK):
+                *revisions, rest = (rest + piece).split(_TEXT_ENDS)
+                target.writelines(_TEXT.sub(lambda one: one[1] if self.is_in(one[2]) else one[0], revision) + _TEXT_ENDS
+                                  for revision in revisions)  # fmt: skip
+            target.write(rest)
 
     def _is_wanted(self, line: bytes, path: Path) -> bool:
         if self.is_in(line):
@@ -285,15 +302,6 @@ def _blanked(value: object) -> object:
         return value
     empty = {name: type(item)() for name, item in value.items() if name in _CONTENT and isinstance(item, str | list)}
     return {name: _blanked(item) for name, item in value.items()} | empty
-
-
-def _opened(path: Path) -> IO[bytes]:
-    """A file's content, decompressed if needed."""
-    if path.suffix == ".gz":
-        return io.BufferedReader(gzip.GzipFile(path))
-    if path.suffix == ".bz2":
-        return bz2.BZ2File(path)
-    return lzma.LZMAFile(path) if path.suffix == ".xz" else path.open("rb")
 
 
 def find_files(folders: Iterable[Path]) -> list[Path]:

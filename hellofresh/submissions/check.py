@@ -189,7 +189,7 @@ def inspect_submission(folder: Path, due: Due, moment: datetime | None = None) -
         what = f"folders {where.parent.name!r} / {where.name!r}"
         faults.append(Fault("bad-folder", str(folder), what, "Name them in lower-case letters, digits and hyphens."))
     info = read_info(folder / SYSTEM, (moment or now()).date(), faults)
-    checked = _check_file(predictions_file(folder, faults, due.split), due, faults)
+    checked = check_predictions(predictions_file(folder, faults, due.split), due, faults)
     if faults or info is None:
         return SubmissionCheck(tuple(faults), checked.warnings)
     ordered, team = checked.predictions, where.parent.name
@@ -212,12 +212,8 @@ def content_hash(info: SystemInfo, ordered: Sequence[Prediction]) -> str:
     return sha256_text(canonical_json([info.model_dump(mode="json", exclude_none=True), rows]))
 
 
-def check_predictions(path: Path, due: Due) -> SubmissionCheck:
-    """Check a file of predictions alone, without a `system.toml`."""
-    return _check_file(path, due, [])
-
-
-def _check_file(path: Path, due: Due, faults: list[Fault]) -> SubmissionCheck:
+def check_predictions(path: Path, due: Due, faults: list[Fault]) -> SubmissionCheck:
+    """Check a file of predictions without its `system.toml`; faults are added to those that were found before."""
     known = {task: frozenset(ids) for task, ids in due.ids.items()}
     once = sum(map(len, known.values())) + len(due.taken_down)
     read = read_predictions(path, once * MOST_REPETITIONS + _SPARE_LINES, faults)

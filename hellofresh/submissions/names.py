@@ -86,8 +86,15 @@ def vendor_in(name: str) -> str:
     """The model maker whose name, in any look-alike letters, is among the words of a name, or ''."""
     plain = _visible(unicodedata.normalize("NFKC", name.translate(_SIGNS)))
     words = {skeleton(word) for end in ("", r"\d") for word in re.split(rf"[\W_{end}]+", plain)}
-    whole = skeleton(name)
-    return next((maker for maker in _VENDORS if skeleton(maker) in words or skeleton(maker) == whole), "")
+    words.add(skeleton(name))
+    return next((maker for maker in _VENDORS if any(_reads_as(word, skeleton(maker)) for word in words)), "")
+
+
+def _reads_as(word: str, maker: str) -> bool:
+    """Whether skeletons are equal, letters without a Latin look-alike standing for any (at most half of four)."""
+    odd = sum(not char.isascii() for char in word)
+    alike = len(word) == len(maker) and all(a == b or not a.isascii() for a, b in zip(word, maker, strict=True))
+    return alike and (not odd or (len(maker) >= 4 and 2 * odd <= len(maker)))
 
 
 @lru_cache(10_000)  # a submission is compared with all names there are; bounded, since strangers write them

@@ -154,7 +154,7 @@ def review(
                 (loose / SYSTEM).write_bytes(system.content)
                 info = read_info(loose / SYSTEM, at.date(), faults)
             if missing:
-                alone = check_predictions(table, due) if predictions is not None else None
+                alone = check_predictions(table, due, []) if predictions is not None else None
                 found = Review((*faults, *(alone.faults if alone else ())), alone.warnings if alone else ())
             else:
                 team = team or (slug(info.team) if info else "")

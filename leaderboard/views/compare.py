@@ -142,9 +142,8 @@ def how_sure(lines: Sequence[Line], board: Board, split: SplitKey, scale: Scale,
     if not short:
         return None
     sure = [one for one in _sureness(lines, board, split, scale, links) if one]
-    listed = el("ul", *(el("li", one) for one in sure)) if sure else None
     card = card_section([asdict(row) for row in board.rows(CardRow, split)])
-    return join([el("p", *short, class_="hf-verdict"), listed, *card])
+    return join([el("p", *short, class_="hf-verdict"), el("ul", *(el("li", one) for one in sure)), *card])
 
 
 def _sureness(

@@ -338,6 +338,8 @@ def _verify(release: ReleaseFacts, split: SplitKey) -> Html:
         "version names the previous one, labels match their commitments, and scores follow from predictions and "
         "labels."
     )
+    if release.corrected:
+        said += f" Labels corrected since they were published: {release.corrected}; the manifest says which and why."
     command = f"hellofresh release verify {place}"
     noted = "Write down the manifest's hash now; later this shows that it is still in the history:"
     known = el("pre", f"{command} --known {release.sha256}")

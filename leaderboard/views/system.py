@@ -50,6 +50,14 @@ _PROVENANCES = {
     "run": "run here; journal and transcripts are kept",
     "uploaded": "uploaded by the team; how they were made cannot be checked",
 }
+_FATES = {
+    "unreadable": "not readable",
+    "cut": "cut off at the limit of tokens",
+    "empty": "empty",
+    "refused": "refused",
+    "failed": "failed",
+}
+"""Names in a run's record, in words."""
 _CONTAMINATION = {
     "possible": "the cutoff is after outcomes could be known: the training data may hold them",
     "unlikely": "the cutoff is before any outcome could be known",
@@ -187,6 +195,7 @@ def _facts(board: Board, split: SplitKey, result: ScoreCell, scale: Scale, known
         ("Regime", named(entry.regime, 30) if entry.regime != "none" else None),
         ("Answers", None if is_frozen(split.edition) and entry.provenance == "uploaded" else how),
         ("No answer", silent),
+        ("All prompts", _became(known)),
         ("Judged", f"{result.n:,} of {result.n_split:,} samples{failed}"),
         ("Entered", entered),
         ("Main model", model_said(result.facts)),
@@ -195,6 +204,18 @@ def _facts(board: Board, split: SplitKey, result: ScoreCell, scale: Scale, known
         ("About it", named(result.about, 2000) if result.about else None),
     ]
     return join([heading("About this entry"), facts(rows)])
+
+
+def _became(known: SystemFacts | None) -> str | None:
+    """What became of the answers of a run, by its own record; None without one, or if all were read."""
+    record = json.loads(known.manifest) if known and known.manifest else {}
+    counts = record.get("counts", {})
+    rest = [f"{counts[fate]:,} {words}" for fate, words in _FATES.items() if counts.get(fate)]
+    if not rest:
+        return None
+    if elsewhere := record.get("elsewhere"):
+        rest.append(f"{elsewhere:,} of these state an answer later in the text, where it does not count")
+    return f"{counts['read']:,} of {counts['asked']:,} answers read; {'; '.join(rest)}"
 
 
 def _cost(known: SystemFacts | None) -> str | None:

@@ -59,7 +59,7 @@ def opened() -> BoardSplit:
 def test_a_board_and_all_analyses_are_made_of_a_split_in_memory() -> None:
     split = opened()
     assert split.panel is not None
-    tables = {name: made.whole().collect() for name, made in board_tables([split], NOWHERE).items()}
+    tables = {name: made.whole().collect() for name, made in board_tables([split], NOWHERE)[0].items()}
     assert {name for name in OF_LABELS if tables[name].is_empty()} == set()
     ranked = {one.origin: one.rank for one in standings_of(split.panel).ranked}
     assert dict(tables["standings"].select("origin", "rank").iter_rows()) == ranked

@@ -33,8 +33,14 @@ def test_a_first_board_stands_before_a_language_model_is_asked(
 ) -> None:
     monkeypatch.chdir(root)
     monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
+    capsys.readouterr()
     assert main(["release", "run", "--models", "scripted", "always-yes", "--no-analyses", "--limit", "3"]) == 0
-    printed = capsys.readouterr().err
+    shown = capsys.readouterr()
+    lines = f"{shown.out}{shown.err}".splitlines()
+    assert len(lines) <= 14 and max(map(len, lines)) <= 80, lines
+    assert sum("none is ranked yet" in line or "ranked" in line or "lead" in line for line in lines) == 2
+    (log,) = (tmp_path / "data" / "logs").iterdir()
+    printed = log.read_text(encoding="utf-8")
     baseline, first, asked, last = map(
         printed.index, ("always-yes on x-notes", "The first board of", "scripted on x-notes", "The board of")
     )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from hellofresh.cli import main
 from hellofresh.models import Answer, Finish, Request
-from hellofresh.runs.prompts import STANDARD, load_prompt_set
+from hellofresh.results.split.entries import entry_of_run
+from hellofresh.runs.prompts import PAPER, STANDARD, load_prompt_set
 from hellofresh.runs.regimes import REGIMES, regimes_for
 from hellofresh.tasks import TASKS
 from tests.fakes import FakeModel, catalogued, fake_spec
@@ -123,3 +125,18 @@ def test_the_embedded_model_rephrases_well_or_is_refused_clearly(capsys, place) 
     else:
         assert (code, out.exists()) == (1, False)
         assert "smollm2-135m: no usable rephrasing in 4 attempts (at last: " in said.err
+
+
+def test_runs_of_two_sets_are_two_rows_that_name_their_set_and_refusals_are_counted_both_ways(
+    cli, make, writer
+) -> None:
+    make.release(make.notes(2, 2))
+    writer.say = lambda asked: Answer("As an aside, yes" if asked.sample.id == "xn-4000" else "Yes", Finish.STOP)
+    sets = {PAPER: "writer", STANDARD: "writer (standard prompts)"}
+    runs = [Path(cli.json("evaluate", *HERE, "--model", "writer", "--prompt-set", name)["folder"]) for name in sets]
+    entries = [entry_of_run(run) for run in runs]
+    assert [entry.system for entry in entries] == [*sets.values()]
+    assert all(entry.about.endswith(f"Its prompt set: {name}.") for entry, name in zip(entries, sets, strict=True))
+    shown = cli("runs", "show", runs[0].name)
+    assert "Refusals among 60 answers" in shown and "as in HelloFresh (2024) 5" in shown and "here 0" in shown
+    assert "no paper asks this" in cli("prompts", "liar", "zero-shot", "--prompt-set", PAPER, code=1)

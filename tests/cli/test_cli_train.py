@@ -176,6 +176,8 @@ def test_rewards_are_trained_from_a_table_and_judge_systems_that_respond_to_clai
     systems = result["systems"]
     # These models learnt letters: they do not know a response from thanks, and are marked.
     assert {item["probe"] for item in result["held"]} == set(PROBES) and result["fooled_by"]
+    template = systems.pop("template of the best evidence")  # a baseline without a model
+    assert template["grounded"]["mean"] > 0.5 and template["denies"]["mean"] == 1
     assert len(systems) == 3
     rude = next(name for name in systems if "retrieval=no" in name or "retrieval=false" in name.lower())
     others = [values for name, values in systems.items() if name != rude]
@@ -188,7 +190,7 @@ def test_rewards_are_trained_from_a_table_and_judge_systems_that_respond_to_clai
     assert systems[rude]["repetition"]["mean"] > 0
     ratings = pl.read_parquet(next((workspace / "ratings" / edition).glob("claim-responses.parquet")))
     assert set(ratings["criterion"]) == {"politeness", "refutation", "claim-relevance", "evidence-relevance"}
-    assert ratings.height == 4 * 3 * 16
+    assert ratings.height == 4 * 4 * 16
     assert set(ratings["kind"]) == {str(JudgeKind.CLASSIFIER)}
     assert result["weak"] == ["refutation"]
     (comment,) = ratings["comment"].unique()

@@ -19,6 +19,7 @@ import pytest
 from hellofresh.cli import main
 from hellofresh.cli.arguments import command_line
 from hellofresh.cli.arguments.parser import CommandParser
+from hellofresh.results.analyses import ANALYSES
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), ROOT / "submissions" / "README.md"])
@@ -147,6 +148,29 @@ def test_no_message_says_make_which_only_a_clone_has(package: str) -> None:
         notes = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}  # docstrings
         said = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in notes]
         assert not [text for text in said if re.search(r"\bmake (release|leaderboard|install|docs|space)\b", str(text))]
+
+
+_ROW = re.compile(r"^\| (?!component|table|figure|headline|---)(.+?) \| (.+?) \| (.+?) \|(?: (.+?) \|)?$", re.M)
+
+
+def test_every_row_of_the_map_of_papers_is_a_command_that_parses_or_says_why_not_and_names_tests_that_exist() -> None:
+    whole = (ROOT / "docs/papers.md").read_text(encoding="utf-8")
+    rows = _ROW.findall(whole.split("## HelloFresh")[1].split("On data of the package")[0])
+    assert len(rows) > 55
+    for name, command, *rest in rows:
+        for path in re.findall(r"`((?:tests|benchmarks)/[\w/.]+)`", " ".join(rest)):
+            assert (ROOT / path).exists(), (name, path)
+        assert "`" in command or (command == "none" and rest[0].startswith("no")) or rest[0].startswith("`"), name
+        for typed in re.findall(r"`([^`]+)`", f"{command} {rest[0]}"):
+            first, _, more = typed.partition(" ")
+            if first == "hellofresh":
+                assert not _unknown(more), typed
+            elif first == "evaluate":
+                PARSER.parse_args(
+                    ["evaluate", "--edition", "2026Q2", "--task", "x-notes", "--model", "M", *more.split()]
+                )
+            elif first == "analyse":
+                assert PARSER.parse_args([first, more]).name in {"agents", *ANALYSES}, typed
 
 
 # --- The commands of docs/tour.md and docs/papers.md, typed: every line of output that they show is printed.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Sequence
 from datetime import timedelta
@@ -15,6 +16,7 @@ from visiting import data_of, html, opened, paths, text
 from hellofresh.core.files import sha256_file
 from hellofresh.core.quarters import Quarter
 from hellofresh.results.board.build import build_board
+from hellofresh.results.board.schema import SystemFacts
 from hellofresh.results.scoring.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
@@ -23,6 +25,7 @@ from leaderboard.components.labels import dated, day
 from leaderboard.data.board import SplitKey
 from leaderboard.export.copy import framed
 from leaderboard.views.about import about_changes
+from leaderboard.views.system import _became
 from leaderboard.views.visit import Visit
 
 NOTES = {"task": "x-notes", "edition": "2024Q1"}
@@ -121,6 +124,17 @@ def test_a_system_shows_its_scores_and_its_record() -> None:
     entries = opened("leaderboard", **NOTES).board.entries(SplitKey("2024Q1", "x-notes"))
     coin = next(key for key in entries if key.startswith("2024Q1"))
     assert "samples_sha256" in text(opened("system", **NOTES, system=coin))
+
+
+@pytest.mark.parametrize(("record", "words"), [
+    ({"counts": {"asked": 9, "read": 9, "cut": 0}}, None),
+    ({}, None),
+    ({"counts": {"asked": 9, "read": 4, "cut": 3, "empty": 2}}, "4 of 9 answers read; 3 cut off at the limit"),
+    ({"counts": {"asked": 9, "read": 8, "unreadable": 1}, "elsewhere": 1}, "8 of 9 answers read; 1 not readable; 1 of"),
+])  # fmt: skip
+def test_a_system_shows_what_became_of_its_answers(record: dict[str, Any], words: str | None) -> None:
+    said = _became(SystemFacts("a", "", "unknown", False, "", 1, 0, None, None, None, json.dumps(record)))
+    assert said is None if words is None else str(said).startswith(words)
 
 
 def sample_of(page: Visit, key: str) -> dict[str, Any]:

@@ -12,7 +12,15 @@ import pytest
 
 from hellofresh.core.errors import ConfigError, UsageError
 from hellofresh.models import Answer, Finish, Message, Model, Request
-from hellofresh.models.baselines import AlwaysClass, AlwaysYes, Coin, Prior, TrainingSample, WordRegression
+from hellofresh.models.baselines import (
+    AlwaysClass,
+    AlwaysYes,
+    Coin,
+    Prior,
+    SentenceRegression,
+    TrainingSample,
+    WordRegression,
+)
 from hellofresh.models.catalogue import ModelContext, known_models, open_model
 from hellofresh.models.scripted import ScriptedModel
 from hellofresh.results.split.panel import EntrySection, section_of
@@ -53,9 +61,10 @@ def test_the_coin_is_about_fair_stable_and_blind_to_all_but_the_id(make) -> None
     assert set(first) == {"yes", "no"}
 
 
-def test_the_regression_turns_round_with_its_labels(make, training) -> None:
+@pytest.mark.parametrize("kind", [WordRegression, SentenceRegression])
+def test_the_regression_turns_round_with_its_labels(make, training, kind: type[WordRegression]) -> None:
     flipped = [TrainingSample(item.sample, 1 - item.label) for item in training]
-    model, contrary = (WordRegression.train("x-notes", items) for items in (training, flipped))
+    model, contrary = (kind.train("x-notes", items) for items in (training, flipped))
     for text in ("the national archive documents say glaciers", "shameful liars everywhere glaciers"):
         assert {ask(model, make.note(1, text=text)), ask(contrary, make.note(1, text=text))} == {"yes", "no"}
     assert model.spec.parameters["training"] != contrary.spec.parameters["training"]

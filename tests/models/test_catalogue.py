@@ -203,7 +203,10 @@ def test_an_id_alone_is_answered_with_its_whole_name_where_the_key_is_there(monk
         ("claude-opus-9", "ANTHROPIC_API_KEY", "anthropic"),
         ("gemini-9", "GEMINI_API_KEY", "gemini"),
     ):
-        for key, words in ((None, "--base-url"), (KEY, f"--model {provider}:{model}")):
+        for key, words in (
+            (None, f"with the key in {variable}: --model {provider}:{model}"),
+            (KEY, f"key in {variable} is there"),
+        ):
             if key:
                 monkeypatch.setenv(variable, key)
             with pytest.raises(UnknownNameError, match=re.escape(words)):

@@ -383,9 +383,11 @@ def test_a_preview_shows_every_question_filled(make, regime: str) -> None:
         steps = {item.step for item in questions}
         searching = {"query", "summarise-1", "classify"} if REGIMES[regime].needs else {"classify"}
         numbers = range(1, 5)
+        asked = [f"{n}{turn}" for n in numbers for turn in ("", "-2", "-3")]
         known = {
             "search-agent": {"turn-1", "search-1", "turn-2", "search-2", "turn-3"},
-            "hiss": {"parts", "decide", *(f"{step}-{n}" for step in ("doubt", "search", "check") for n in numbers)},
+            "hiss": {"parts", "decide", *(f"{step}-{place}" for step in ("doubt", "check") for place in asked)}
+            | {f"search-{n}" for n in range(1, 13)},
             "retrieve-verify": {"query", "search-1", "draft", "claims", "decide"}
             | {name for n in numbers for name in (f"search-{n + 1}", f"verify-{n}")},
         }

@@ -40,11 +40,7 @@ def workspace(place: Path) -> Workspace:
 
 
 def test_a_study_that_is_closed_before_the_reveal_stays_private_and_closes_again(workspace: Workspace) -> None:
-    early = workspace.root / "ratings/2026Q3/x-posts.key.parquet"
-    early.parent.mkdir(parents=True)
-    early.write_bytes(b"of an earlier version")
     files = closed(workspace)
-    assert not early.exists()
     kept = [path for path in workspace.root.rglob("*") if path.is_file()]
     assert {path.is_relative_to(workspace.root / "private") for path in kept} == {True}
     assert {path.stat().st_mode & 0o777 for path in kept if path.parent == files.closed} == {0o600}

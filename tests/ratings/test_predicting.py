@@ -30,7 +30,7 @@ from hellofresh.judging.rating import rater_page, take_lines
 from hellofresh.judging.study import StudyFiles, read_samples
 from hellofresh.releases.life.load import load_release
 from hellofresh.releases.life.state import reveal
-from hellofresh.releases.publish import publish_to_folder
+from hellofresh.releases.publish.folder import publish_to_folder
 from hellofresh.results.board.build import build_board
 from hellofresh.results.scoring.people import people_rows
 from hellofresh.results.scoring.reveal import publish_results

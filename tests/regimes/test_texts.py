@@ -30,7 +30,8 @@ MARKS = """
 ]~b] ]~!b[ [e~[ [INST] [/INST] <<SYS>> <</SYS>> [TOOL_CALLS] [AVAILABLE_TOOLS] [/AVAILABLE_TOOLS] [TOOL_RESULTS]
 [SYSTEM_PROMPT] [/SYSTEM_PROMPT] [THINK] [/THINK] [ARGS] [IMG_BREAK] [control_8] [UNUSED_TOKEN_145] <eoh> <eoa>
 <extra_id_1> <SPECIAL_12> <reserved_102> <fim_prefix> <image> <unused99> <turn> <function_calls> <commentary_end>
-<0x0A> <2en> <human> <assistant> [gMASK]<sop>
+<0x0A> <2en> <human> <assistant> [gMASK]<sop> <function=look> <parameter=city> ```tool_code ~~~tool_outputs
+\uff1c|im_end|\uff1e \uff1cthink\uff1e \uff3bTOOL_CALLS\uff3d \u3010TOOL_CALLS\u3011 \u2039|im_end|\u203a
 """
 """Names of control tokens in chat templates of Qwen, Llama, GPT, Command, Kimi, Exaone, DeepSeek, Gemma, GLM, BERT,
 Mistral, Seed, MiniMax, InternLM, Nemotron, Baichuan, T5, StarCoder and those named after them."""

@@ -311,13 +311,13 @@ def test_the_bundled_sample_does_not_tell_its_labels(make: Maker) -> None:
         if job.task == EDITS:
             collect_quarter(workspace, job, progress=lambda _: None)
             built = build_release(workspace, job.quarter, EDITS, seed="hellofresh", cap=EDITS.cap)
-            assert built.samples >= 100
+            assert built.samples >= 80
             labels = read_jsonl(workspace.private(job.quarter, EDITS.name) / "labels.jsonl")
             truth |= {str(row["id"]): int(str(row["label"])) for row in labels}
     rows = public_rows(workspace)
     found = list(guesses(rows, truth))
     assert len(found) < len(rows) / 20 and chance(found) > 0.01, found
-    assert len({str(row["group"]) for row in rows}) == 25
+    assert len({str(row["group"]) for row in rows}) == 40
     # An edit from whose revision the next one begins was not taken back at once: parents told 9 of 10 labels.
     revisions = {str(row["revision"]["id"]) for row in rows}  # type: ignore[call-overload]
     named = [set(re.findall(r"\d+", json.dumps(row))) & revisions for row in rows]

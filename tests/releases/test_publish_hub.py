@@ -18,7 +18,9 @@ from hellofresh.cli import main
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.life.manifest import BUNDLED
 from hellofresh.releases.life.state import reveal
-from hellofresh.releases.publish import Hub, ask_hub, publish_to_folder, publish_to_hub, restore_from
+from hellofresh.releases.publish.folder import publish_to_folder
+from hellofresh.releases.publish.hub import Hub, ask_hub, publish_to_hub
+from hellofresh.releases.publish.restore import restore_from
 from tests.fakes import contents, fails_with
 
 TOKEN = "hf_secretsecretsecret"

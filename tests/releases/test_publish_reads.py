@@ -22,7 +22,7 @@ from hellofresh.releases.candidates import Collection, Funnel
 from hellofresh.releases.draw.frozen import DatasetSource, evidence_candidates, freeze
 from hellofresh.releases.life.manifest import BUNDLED
 from hellofresh.releases.life.state import reveal
-from hellofresh.releases.publish import publish_to_folder
+from hellofresh.releases.publish.folder import publish_to_folder
 from hellofresh.tasks import Statement, get_task
 from hellofresh.tasks.corrections import MisleadingPost
 from hellofresh.tasks.samples import Candidate, Label, Sample

@@ -39,10 +39,9 @@ from hellofresh.judging.muse import MUSE_EDITION, import_muse, read_muse
 from hellofresh.releases.draw.frozen import DatasetSource, evidence_candidates, freeze
 from hellofresh.releases.life.state import reveal
 from hellofresh.releases.life.takedown import take_down
-from hellofresh.releases.publish import publish_to_folder
 from hellofresh.releases.publish._parts import SearchedCorpus, corpora_named
 from hellofresh.releases.publish.check import _corpus, _parts
-from hellofresh.releases.publish.folder import key_of
+from hellofresh.releases.publish.folder import key_of, publish_to_folder
 from hellofresh.results.scoring.reveal import publish_results
 from hellofresh.results.scoring.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate

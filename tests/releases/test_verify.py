@@ -24,7 +24,7 @@ from hellofresh.core.quarters import Quarter
 from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.life.manifest import BUNDLED
 from hellofresh.releases.life.state import reveal
-from hellofresh.releases.publish import publish_to_folder
+from hellofresh.releases.publish.folder import publish_to_folder
 from hellofresh.results.scoring.reveal import publish_results
 from hellofresh.results.scoring.scores import ScoredSplit, score_quarter
 from hellofresh.results.split.entries import Entry

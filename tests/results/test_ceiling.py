@@ -12,7 +12,7 @@ import pytest
 from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.quarters import Quarter, utc_text
 from hellofresh.releases.life.state import reveal
-from hellofresh.releases.publish import publish_to_folder
+from hellofresh.releases.publish.folder import publish_to_folder
 from hellofresh.results.board.build import build_board
 from hellofresh.results.ceiling import reached
 from hellofresh.results.scoring.reveal import publish_results

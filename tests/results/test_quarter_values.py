@@ -26,7 +26,7 @@ from hellofresh.results.analyses.writing import make_analyses
 from hellofresh.results.board.build import build_board
 from hellofresh.results.scoring.people import people_beside_run
 from hellofresh.results.scoring.reveal import publish_ceiling, publish_results
-from hellofresh.results.scoring.scores import beside_others, score_quarter, score_submission
+from hellofresh.results.scoring.scores import beside_others, score_quarter
 from hellofresh.results.split.arrays import build_panel
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
@@ -37,7 +37,7 @@ from tests.conftest import Maker
 from tests.fakes import FakeModel, catalogued, fake_spec
 from tests.ratings.predicted_study import DAYS, NOTES, OPEN, QUARTER, answer, asked
 from tests.ratings.rated_study import write_study
-from tests.submissions.checks import read_submission, write_submission
+from tests.submissions.checks import write_submission
 from tests.values import Cases, digest, plain
 
 case = Cases(Path(__file__).with_suffix(".json"))
@@ -138,8 +138,8 @@ def a_quarter() -> object:
         built = build_board(workspace)
         beside = [[score.value for score in beside_others(workspace, QUARTER, NOTES, run)] for run in runs[:3]]
         people = [people_beside_run(workspace, QUARTER, NOTES, run) for run in runs[:2]]
-        red = read_submission(Path(folder) / "red" / "system", QUARTER, {NOTES.name: ids})
-        alone = [[score.metric, score.period, score.value] for score in score_submission(workspace, red, DAYS.reveals)]
+        red = [score for score in scored.scores if (score.origin, score.task) == ("red/system", NOTES.name)]
+        alone = [[score.metric, score.period, score.value] for score in red]
         again = [digest([plain(publish_results(workspace, scored))]), build_board(workspace).skipped]
         again += [len(publish_ceiling(workspace, QUARTER, task)) for task in (NOTES, EDITS)]
         parts = ("board", "scores", "judgements", "releases", "analyses", "private/judgements")

@@ -60,4 +60,4 @@ def read_submission(folder: Path, edition: Edition, samples: Ids, taken_down: Co
 
 
 def check_file(path: Path, samples: Ids) -> SubmissionCheck:
-    return check_predictions(path, due_of(Quarter(2023, 2), samples))
+    return check_predictions(path, due_of(Quarter(2023, 2), samples), [])

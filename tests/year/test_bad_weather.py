@@ -28,7 +28,8 @@ from hellofresh.releases.life.manifest import BUNDLED
 from hellofresh.releases.life.record import record_witness, refuse_others
 from hellofresh.releases.life.state import reveal
 from hellofresh.releases.life.takedown import take_down
-from hellofresh.releases.publish import publish_to_folder, restore_from
+from hellofresh.releases.publish.folder import publish_to_folder
+from hellofresh.releases.publish.restore import restore_from
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import PROSPECTIVE, Candidate
 from leaderboard.export.folder import CopyListing

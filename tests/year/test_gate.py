@@ -24,7 +24,7 @@ from hellofresh.pipeline.status import StatusLine, status_lines
 from hellofresh.pipeline.steps import Steps
 from hellofresh.releases.life.manifest import calendar_of, read_manifest
 from hellofresh.releases.life.record import record_opening, record_waiting, was_opened
-from hellofresh.releases.publish import publish_to_folder
+from hellofresh.releases.publish.folder import publish_to_folder
 from tests.conftest import Cli, Maker
 
 QUARTER = Quarter(2023, 2)

@@ -11,16 +11,19 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from collectors.jobs import configured_notes_source, fault_of_dump
 from collectors.notes import NotesSettings
 from hellofresh.config import Settings
+from hellofresh.core.files import read_jsonl
 from hellofresh.core.quarters import utc_text
-from hellofresh.releases.life.load import load_release
+from hellofresh.releases.life.load import load_labels, load_release
+from hellofresh.releases.life.manifest import read_manifest
 from hellofresh.releases.life.record import record_opening, record_waiting
 from hellofresh.releases.life.state import reveal
-from hellofresh.releases.publish import publish_to_folder
+from hellofresh.releases.publish.folder import publish_to_folder
 from hellofresh.tasks import get_task
 from tests.collectors.notes.conftest import Dump
 from tests.conftest import ROOT, Cli, Maker
@@ -161,11 +164,20 @@ def wrong_label(one: Trouble) -> None:
     assert reveal(one.workspace, QUARTER, NOTES, DAYS.reveals)
     one.at(DAYS.reveals + DAY)
     key = load_release(one.workspace, QUARTER, NOTES).samples[0].id
-    one.words = {"ID": key}
+    was = load_labels(one.workspace, QUARTER, NOTES)[key].label
+    one.words = {"ID": key, "LABEL": str(1 - was)}
     one.type(sections()["A wrong label"][0])
     one.cli("release", "publish", "--to", str(one.target), "--yes-it-is", f"{one.moment:%Y-%m-%d}")
     one.cli("release", "verify", str(one.target))
-    assert key in (one.target / f"releases/{QUARTER}/x-notes/tombstones.jsonl").read_text()
+    (new,) = read_manifest(one.target / f"releases/{QUARTER}/x-notes").corrections
+    assert (new.id, new.label, new.was) == (key, 1 - was, was)
+    assert load_labels(one.workspace, QUARTER, NOTES)[key].label == 1 - was
+    table = pl.read_parquet(next((one.target / "data/x-notes").glob("*.parquet")))
+    assert dict(table.select("id", "label").iter_rows())[key] == 1 - was
+    rows = read_jsonl(one.target / f"releases/{QUARTER}/x-notes/labels.jsonl")
+    assert {row["id"]: row["label"] for row in rows}[key] == was
+    for wrong in ("2", str(1 - was)):
+        assert "[bad-correction]" in one.cli("release", "correct", key, "--label", wrong, "--reason", "no", code=2)
 
 
 def withdrawn(one: Trouble) -> None:

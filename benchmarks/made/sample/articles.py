@@ -25,6 +25,8 @@ from hellofresh.core.files import write_bytes
 from hellofresh.core.quarters import parse_utc, utc_text
 
 FIRST_REVISION_ID = 90_000_001
+LATER_PAGES = 5200
+"""Pages from this id on were written later: their revisions are numbered after all others, which keep their ids."""
 
 
 def _moment(value: object) -> datetime:
@@ -206,9 +208,11 @@ def _books(articles_dir: Path) -> list[_Book]:
     _refuse_doubles(articles)
     drafts = {article.page_id: _drafts(article, path) for path, article in articles.items()}
     places = sorted(
-        (draft.step.at, page, number) for page, found in drafts.items() for number, draft in enumerate(found)
+        (page >= LATER_PAGES, draft.step.at, page, number)
+        for page, found in drafts.items()
+        for number, draft in enumerate(found)
     )
-    ids = {(page, number): FIRST_REVISION_ID + place for place, (_, page, number) in enumerate(places)}
+    ids = {(page, number): FIRST_REVISION_ID + place for place, (*_, page, number) in enumerate(places)}
     ordered = sorted(articles.values(), key=lambda article: article.page_id)
     return [_Book(article, tuple(_states(article.page_id, drafts[article.page_id], ids))) for article in ordered]
 

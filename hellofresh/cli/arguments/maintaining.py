@@ -198,6 +198,16 @@ COMMANDS = (
         option("--submissions DIR", "folder of submissions: check that all with receipts are published as submitted"),
     ),
     command(
+        "release correct",
+        "Put the right label of a sample on record: the old one stays in its file, and the quarter is scored again.",
+        "release:correct",
+        option("sample ID", "id of a sample whose label is public"),
+        option("--label N", "the right class", type=int, required=True),
+        option("--reason TEXT", "the reason; it is public, so do not name anybody", required=True),
+        timed=True,
+        submissions="own",
+    ),
+    command(
         "release takedown",
         "Take samples out of a release: a tombstone stays, and the quarter is scored again.",
         "release:takedown",

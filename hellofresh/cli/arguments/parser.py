@@ -22,6 +22,10 @@ REQUIRED = object()
 """Marks an option that must be given."""
 _ELSEWHERE = {"reveal": "'hellofresh release run' reveals what is due."}
 """Words that users type for another command."""
+_SAME = {"--edition": "--quarter", "--quarter": "--edition"}
+"""One option with two names, whichever of them a command declares."""
+_SAFEGUARDS = ("--accept-partial", "--allow-weak-reward", "--anyway", "--change", "--drop-damaged", "--yes-it-is")
+"""Options that overrule a refusal: never proposed in place of a mistyped one."""
 
 
 class _Help(argparse.HelpFormatter):
@@ -35,7 +39,8 @@ class CommandParser(argparse.ArgumentParser):
     """A parser whose errors suggest the probable meaning."""
 
     def __init__(self, **words: Any) -> None:
-        super().__init__(**{"formatter_class": _Help, **words})
+        # An abbreviation would let `--chan X` change what was published.
+        super().__init__(**{"formatter_class": _Help, "allow_abbrev": False, **words})
 
     _given: tuple[str, ...] = ()
     variants: Variants | None = None
@@ -45,10 +50,14 @@ class CommandParser(argparse.ArgumentParser):
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
         """Parse and report unknown options here, where the command's options are known."""
-        self._given = tuple(sys.argv[1:] if args is None else args)
+        self._given = tuple(map(self._own, sys.argv[1:] if args is None else args))
         if self.variants is not None and {"-h", "--help"} & {*self._given} and self._given[0] in self.variants.handlers:
             self.variants.show_only(self._given[0])
-        found, rest = super().parse_known_args(args, namespace)
+        found, rest = super().parse_known_args(self._given, namespace)
+        # argparse takes `NAME PATH --part`, not `NAME --part PATH`, for an argument that may be left out.
+        for action in self._get_positional_actions():
+            if rest and not rest[0].startswith("-") and action.nargs == "?" and getattr(found, action.dest, 0) is None:
+                setattr(found, action.dest, self._get_values(action, [rest.pop(0)]))
         if rest:
             self.error(f"unrecognized arguments: {' '.join(rest)}")
         if self.variants is not None:
@@ -56,6 +65,13 @@ class CommandParser(argparse.ArgumentParser):
             if fault:
                 self.error(fault)
         return found, rest
+
+    def _own(self, word: str) -> str:
+        """The word, or the name that this command has for the same option."""
+        name, equals, value = word.partition("=")
+        other = _SAME.get(name)
+        known = self._option_string_actions
+        return f"{other}{equals}{value}" if other in known and name not in known else word
 
     def error(self, message: str) -> NoReturn:
         """Print the fault and the probable meaning, and exit with 2."""
@@ -96,12 +112,14 @@ class CommandParser(argparse.ArgumentParser):
     def _mistyped(self) -> Iterable[str]:
         """Unknown options that resemble a known one."""
         known = [*self._option_string_actions, "--json", "--submissions"]
+        offered = [option for option in known if option not in _SAFEGUARDS]
         for word in self._given:
             name = word.partition("=")[0]
             if name == "--":
                 return
-            if name.startswith("--") and not any(option.startswith(name) for option in known):
-                close = _close(name, known)
+            if name.startswith("--") and name not in known:
+                begun = [option for option in offered if option.startswith(name)]
+                close = " or ".join(begun) or _close(name, offered, 0.8)
                 if close:
                     yield f"no option {name}. Did you mean {close}?"
 
@@ -164,8 +182,8 @@ class Variants:
         return f"the following arguments are required with {chosen}: {', '.join(missing)}" if missing else ""
 
 
-def _close(word: str, known: Sequence[str]) -> str:
-    """The most similar known word, or ''."""
+def _close(word: str, known: Sequence[str], likeness: float = 0.6) -> str:
+    """The most similar known word, if their likeness by difflib (0 to 1) is enough, or ''."""
     from difflib import get_close_matches
 
-    return next(iter(get_close_matches(word, known, n=1)), "")
+    return next(iter(get_close_matches(word, known, n=1, cutoff=likeness)), "")

@@ -197,7 +197,7 @@ def build_release(
     exposed = Stage.of(workspace, f"{stage.name}/exposed", plan.ledger.key(), {})
     frozen = _is_frozen(workspace, plan.folder)
     changes = stage.changes(of_code=not frozen)
-    if changes == [] and (frozen or exposed.has_key()):
+    if changes == [] and (frozen or exposed.is_current()):
         return _built(task, quarter, read_manifest(plan.folder), skipped=True)
     if frozen:
         return _built(task, quarter, read_manifest(plan.folder), skipped=True, frozen=True)
@@ -364,18 +364,18 @@ def _is_frozen(workspace: Workspace, folder: Path) -> bool:
     Raises:
         ReleaseError: if it was opened and is damaged: nothing that others refer to is drawn again.
     """
-    path = folder / MANIFEST
-    manifest = read_manifest(folder) if path.is_file() else None
-    if manifest is None and name_of(workspace, folder) not in read_record(workspace).opened:
-        return False
-    if manifest is not None and not was_opened(workspace, folder, manifest):
-        return False
-    changed = [] if manifest is None else [folder / one.path for one in manifest.files if not one.is_in(folder)]
-    if manifest is not None and not changed:
-        return True
+    if not (folder / MANIFEST).is_file():
+        changed = [folder / MANIFEST]
+        opened = name_of(workspace, folder) in read_record(workspace).opened
+    else:
+        manifest = read_manifest(folder)
+        changed = [folder / one.path for one in manifest.files if not one.is_in(folder)]
+        opened = was_opened(workspace, folder, manifest)
+    if not (opened and changed):
+        return opened
     raise ReleaseError(
         "is missing or has been changed, and the quarter has opened",
-        where=str(changed[0] if changed else path),
+        where=str(changed[0]),
         expected="the file that was opened",
         fix="Take it over from where it was published: hellofresh quarter restore --from TARGET",
         code="damaged-release",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from pathlib import Path
 from typing import cast
@@ -22,7 +22,14 @@ from hellofresh.core.strict import Lenient
 from hellofresh.core.texts import without_hidden
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.draw.escrow import commitment_of
-from hellofresh.releases.life.manifest import MANIFEST, Manifest, calendar_of, read_manifest, read_tombstones
+from hellofresh.releases.life.manifest import (
+    MANIFEST,
+    Correction,
+    Manifest,
+    calendar_of,
+    read_manifest,
+    read_tombstones,
+)
 from hellofresh.releases.life.record import has_opened
 from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Fact, Label, Sample, to_json
@@ -124,6 +131,7 @@ class Published:
             frozenset(item.id for item in public if item.id not in full and not isinstance(item, task.sample_type)),
             taken_down,
             self.manifest.has_labels,
+            self.manifest.corrections,
         )
 
 
@@ -139,6 +147,7 @@ class Release:
         without_texts: ids of the samples whose texts are unavailable.
         taken_down: ids of the samples that were taken down, sorted; `samples` does not contain them.
         revealed: whether the manifest records that labels are public.
+        corrections: of labels.
     """
 
     task: Task
@@ -150,6 +159,7 @@ class Release:
     without_texts: frozenset[str] = frozenset()
     taken_down: tuple[str, ...] = ()
     revealed: bool = False
+    corrections: tuple[Correction, ...] = ()
 
     @property
     def days(self) -> Calendar:
@@ -289,7 +299,7 @@ def load_labels(
                 fix=_REBUILD,
                 code="bad-commitment",
             )
-    return labels
+    return {key: replace(one, label=manifest.corrected.get(key, one.label)) for key, one in labels.items()}
 
 
 def _label(line: object, task: Task, path: Path) -> _LabelRow:

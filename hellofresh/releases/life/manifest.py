@@ -70,6 +70,14 @@ class Tombstone:
     date: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")]
 
 
+@dataclass(frozen=True, slots=True)
+class Correction(Tombstone):
+    """A public label that was wrong: the right one in place of the one that was committed to, why, and when."""
+
+    label: NonNegativeInt
+    was: NonNegativeInt
+
+
 class Previous(Open):
     """The version before: its place below the release's folder, and its SHA-256."""
 
@@ -186,6 +194,7 @@ class Manifest(Open):
         samples_at_opening: SHA-256 of the samples before the first takedown.
         dataset: the data set of a frozen edition.
         takedowns: samples that were taken down.
+        corrections: labels that were wrong; of several of a sample the last one holds.
     """
 
     format: Literal[1]
@@ -210,6 +219,7 @@ class Manifest(Open):
     samples_at_opening: str | None = None
     dataset: DatasetFacts | None = None
     takedowns: tuple[Tombstone, ...] = ()
+    corrections: tuple[Correction, ...] = ()
 
     @field_validator("calendar")
     @classmethod
@@ -232,6 +242,11 @@ class Manifest(Open):
     def has_labels(self) -> bool:
         """Whether labels are public: a release's after its reveal, a prospective split's after its resolution."""
         return self.revealed if self.split is Split.MAIN else self.resolved is not None
+
+    @property
+    def corrected(self) -> dict[str, int]:
+        """The right labels, by sample."""
+        return {one.id: one.label for one in self.corrections}
 
     def file(self, path: str) -> FileEntry | None:
         """The entry of a file, None if it is not listed."""

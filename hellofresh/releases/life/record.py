@@ -23,7 +23,7 @@ from hellofresh.tasks.samples import Split
 
 WITNESS = "witness"
 """The target of manifests whose hashes somebody else noted."""
-_NAME, _SHA256 = re.compile(r"\w[\w@.-]*/[\w-]+(/prospective)?", re.ASCII), re.compile("[0-9a-f]{64}")
+_WITNESS = re.compile(r"(?P<name>\w[\w@.-]*/[\w-]+(/prospective)?)=(?P<sha256>[0-9a-f]{64})", re.ASCII)
 Chain = tuple[str, ...]
 """SHA-256 of the versions of a manifest, the newest first."""
 
@@ -106,10 +106,10 @@ def record_witness(workspace: Workspace, named: str) -> str:
         UsageError: if it is not of this form.
         ReleaseError: if the workspace lacks this version.
     """
-    name, _, sha256 = named.partition("=")
-    if not (_NAME.fullmatch(name) and _SHA256.fullmatch(sha256)):
+    if (found := _WITNESS.fullmatch(named)) is None:
         expected = "RELEASE=SHA256, such as 2024Q1/x-notes=... with 64 hexadecimal digits"
         raise UsageError(f"not a witness: {named[:120]!r}", expected=expected, code="bad-witness")
+    name, sha256 = found["name"], found["sha256"]
     record = read_record(workspace)
     known = {**record.targets.get(WITNESS, {}), name: (sha256,)}
     _write(workspace, replace(record, targets={**record.targets, WITNESS: known}))

@@ -15,9 +15,10 @@ from hellofresh.core.quarters import utc_text
 from hellofresh.core.stages import Stage
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.exposure import keep_sketches, places, record
-from hellofresh.releases.life.load import UnfilledSample
+from hellofresh.releases.life.load import UnfilledSample, load_labels
 from hellofresh.releases.life.manifest import (
     TOMBSTONES,
+    Correction,
     Manifest,
     Tombstone,
     amend_manifest,
@@ -110,6 +111,26 @@ def take_down(
         Stage.amend(workspace, f"release/{edition}/{task.name}", changed)
     done = tuple(item.id for item in new)
     return TakedownReport(edition, task.name, done, tuple(sorted(reasons.keys() & before)), version, split)
+
+
+def correct_label(workspace: Workspace, key: str, label: int, reason: str, moment: datetime) -> TakedownReport:
+    """Put the right label of a sample on record, in the next version of the manifest; the old one stays in its file.
+
+    Raises:
+        UsageError: if the labels of the sample are not public, or the label or the reason is not valid.
+    """
+    edition, task, split = find_sample(workspace, key)
+    folder = workspace.release(edition, task.name, split)
+    manifest, classes = read_manifest(folder), range(len(task.classes))
+    _check({key: reason}, _known(folder), f"{task.name} {edition}")
+    labels = load_labels(workspace, edition, task) if split == MAIN and manifest.has_labels else {}
+    if key not in labels or label not in classes or label == labels[key].label:
+        expected = f"a public label of a main split, and another one of {', '.join(map(str, classes))}"
+        raise UsageError(f"the label of {key} cannot become {label}", expected=expected, code="bad-correction")
+    new = Correction(key, reason.strip(), utc_text(moment), label, labels[key].label)
+    written = amend_manifest(folder, manifest.amended(corrections=(*manifest.corrections, new)), [])
+    Stage.amend(workspace, f"release/{edition}/{task.name}", written)
+    return TakedownReport(edition, task.name, (key,), (), manifest.version + 1)
 
 
 def _check(reasons: Mapping[str, str], committed: Collection[str], where: str) -> None:

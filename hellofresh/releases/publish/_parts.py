@@ -176,7 +176,7 @@ class PublishedPart:
         """Id and answer of each sample with a public label."""
         for row in read_jsonl(self.folder / self._labels) if self.has_labels else ():
             if self.task.classes:
-                yield str(row["id"]), {"label": row["label"]}
+                yield str(row["id"]), {"label": self.manifest.corrected.get(str(row["id"]), row["label"])}
             elif self.task.output is Ranking:
                 judged = sorted(relevance_of(row).items())
                 yield str(row["id"]), {"relevance": [{"document": name, "relevance": value} for name, value in judged]}

@@ -217,7 +217,16 @@ def sources(given: AgentPanel, _: System, traces: _Traces) -> Iterator[Row]:
         share = {"rated_share": sum(item is not None for item in rated) / len(urls)}
         bias, quality = (_floats(getattr(item, name, None) for item in rated) for name in ("bias", "quality"))
         means = _means("bias", bias, groups, _BIAS) | _means("quality", quality, groups, _QUALITY)
-        yield {**counted, **share, **means}
+        yield {**counted, **share, **means, **_sides(bias)}
+
+
+def _sides(biases: NDArray[np.float64]) -> dict[str, Cell]:
+    """The distribution of leaning: the share of the known values on each side; None without any."""
+    known = biases[np.isfinite(biases)]
+    return {
+        f"share_{side}": float(((known >= low) & (known < high)).mean()) if known.size else None
+        for side, low, high in _SIDES
+    }
 
 
 @_by_system("domains", "Domains", "Which domains are used most?", _NO_SOURCE)
@@ -245,7 +254,8 @@ def leaning(given: AgentPanel, _: System, traces: _Traces) -> Iterator[Row]:
         where = (leanings >= low) & (leanings < high)
         if where.any():
             counted = {"leaning": side, "n": int(where.sum()), "rated": int(np.isfinite(biases[where]).sum())}
-            yield {**counted, **_means("source_bias", biases[where], given.panel.groups[where], _BIAS)}
+            means = _means("source_bias", biases[where], given.panel.groups[where], _BIAS)
+            yield {**counted, **means, **_sides(biases[where])}
 
 
 @analysis("gain", "Helped or hurt", "Where did searching help, and where did it hurt?")

@@ -30,7 +30,7 @@ from hellofresh.stats.clusters import cluster_tables
 from hellofresh.stats.intervals import metric_interval
 from hellofresh.stats.metrics import rank_correlation
 from hellofresh.stats.ranking import all_differences, rank_systems
-from hellofresh.tasks.samples import Label
+from hellofresh.tasks.samples import Label, Sample
 
 _LEAST_COSTS = (0, 1, 3, 10)
 _LEAST_SYSTEMS = 4
@@ -109,7 +109,7 @@ def difficulty(panel: Panel) -> AnalysisResult:
 
 
 def known_of_samples(panel: Panel) -> Mapping[str, Floats]:
-    """Facts from ratings that may make samples hard, each of shape (n,), nan where unknown.
+    """Facts of ratings and of time that may make samples hard, each of shape (n,), nan where unknown.
 
     Clearness is how far the intercept is on the label's side.
     """
@@ -121,7 +121,15 @@ def known_of_samples(panel: Panel) -> Mapping[str, Floats]:
         "share of the smaller camp": panel.known("smaller_camp"),
         "share of sampled readers": panel.known("sampled_ratings") / np.where(ratings > 0, ratings, np.nan),
         "accounts or editors that would flip the label": _flip_costs(panel),
+        "hours from the post to the note": np.array([_delay(sample) for sample in panel.samples]),
     }
+
+
+def _delay(sample: Sample) -> float:
+    """Hours from a post to its note; nan for anything else."""
+    post, note = getattr(sample, "post", None), getattr(sample, "note", None)
+    dates = getattr(post, "date", None), getattr(note, "date", None)
+    return (dates[1] - dates[0]).total_seconds() / 3600 if dates[0] and dates[1] else float("nan")
 
 
 @analysis(

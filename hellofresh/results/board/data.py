@@ -120,6 +120,7 @@ def releases(split: BoardSplit) -> Iterator[schema.ReleaseFacts]:
         source=said.source,
         texts=said.texts,
         revealed=said.has_labels,
+        corrected=len(said.corrected),
         seed=drawn.seed if drawn else "",
         rule=drawn.rule if drawn else "",
         draw=said.draw.commitment if said.draw else "",

@@ -433,6 +433,7 @@ class ReleaseFacts:
         source: where the rows come from, `bundled-sample` for those written for the project.
         texts: included or withheld.
         revealed: whether labels are public.
+        corrected: samples whose labels were corrected since.
         seed, rule: how samples were drawn.
         draw: commitment to the secret key of the draw, empty if absent.
         commitments: how labels are committed to.
@@ -445,6 +446,7 @@ class ReleaseFacts:
     source: str
     texts: str
     revealed: bool
+    corrected: int
     seed: str
     rule: str
     draw: str

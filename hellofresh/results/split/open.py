@@ -27,8 +27,8 @@ from hellofresh.judging.study import StudyFiles
 from hellofresh.releases.draw.prospective import prospective_outcomes, prospective_splits
 from hellofresh.releases.life.load import Published, load_labels
 from hellofresh.releases.life.manifest import MANIFEST, LabelCounts, read_counts, read_manifest
-from hellofresh.releases.publish import copy_file, searched_corpus
-from hellofresh.releases.publish._parts import SearchedCorpus
+from hellofresh.releases.publish._parts import SearchedCorpus, searched_corpus
+from hellofresh.releases.publish.folder import copy_file
 from hellofresh.results.split.arrays import arranged_outputs, panel_of
 from hellofresh.results.split.entries import Entry
 from hellofresh.results.split.judgements import Part, entry_numbers, entry_outputs, judgements_file, scan_kept

@@ -81,8 +81,8 @@ class _Checking:
         slots = {key: fence([text]).text for key, text in texts.items()}
         frame, _ = self.case.question(self.prompt).parts
         text = self.case.prompt_set.step(name or step, {}, number=str(self.settings.parts), **slots).text
-        if (name or step) in _WORKED:
-            text = self.case.prompt_set.steps.get("examples", "") + text
+        if (name or step) in _WORKED and (examples := self.case.prompt_set.steps.get("examples")):
+            text = f"{examples}\n{text}"
         return await self._said(step, (Message("user", (frame, text)),), _SHORT_TOKENS)
 
     async def listed(self, step: str, **texts: str) -> list[str]:
