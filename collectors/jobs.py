@@ -344,25 +344,25 @@ def configured_ratings(workspace: Workspace, settings: Settings, quarter: Quarte
 def notes_source(
     workspace: Workspace, settings: PostsSettings, dump: Path, posts: Path | None, posts_from: Sequence[str]
 ) -> notes.NotesSource:
-    """A dump with its posts: a file, and the services to query for others.
+    """A dump with its posts: a file, and the service to query for others.
 
     Raises:
         UnknownNameError: if a service is unknown.
-        UsageError: if a service is named twice.
+        UsageError: if several are named.
     """
     for name in posts_from:
         if name not in notes.SERVICES:
             raise UnknownNameError("service of posts", name, notes.SERVICES)
-    if len(set(posts_from)) < len(posts_from):
-        raise UsageError("a service of posts is named twice", where=",".join(posts_from), code="service-twice")
-    services = []
+    if len(posts_from) > 1:
+        raise UsageError("several services of posts", where=",".join(posts_from), expected="one", code="many-services")
+    online = None
     for name in posts_from:
         said = settings.service(name).model_dump(exclude_none=True)
         service = notes.SERVICES[name]
         manners = {field.name: said.pop(field.name) for field in fields(service.manners) if field.name in said}
-        services.append(replace(service, **said, manners=replace(service.manners, **manners)))
-    cache = workspace.raw("x-notes", "posts") / "answers.sqlite"
-    online = notes.Online(tuple(services), cache, settings.reask_gone_days, notes.SERVICES) if services else None
+        service = replace(service, **said, manners=replace(service.manners, **manners))
+        cache = workspace.raw("x-notes", "posts") / "answers.sqlite"
+        online = notes.Online(service, cache, settings.reask_gone_days)
     return notes.NotesSource(dump, posts, online, tuple(workspace.bridgings()))
 
 

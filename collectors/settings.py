@@ -82,7 +82,7 @@ class NotesAsked:
     ] = None
     posts_from: Annotated[
         tuple[str, ...],
-        Option("services to ask for posts, in order, separated by commas: api-v2", "NAMES", parse=_names, group=_NOTES),
+        Option("service to ask for posts: api-v2", "NAMES", parse=_names, group=_NOTES),
     ] = ()
 
 

@@ -133,8 +133,8 @@ class NotesSource:
         return [path]
 
     def as_parameters(self) -> dict[str, object]:
-        """JSON-ready, for the manifest: the services queried; empty if none."""
-        said: dict[str, object] = {} if self.online is None else {"posts_from": self.online.names}
+        """JSON-ready, for the manifest: the service queried, if any, and renamed columns."""
+        said: dict[str, object] = {} if self.online is None else {"posts_from": [self.online.service.name]}
         return said | ({"columns": dict(self.columns)} if self.columns else {})
 
     def files(self) -> list[Path]:

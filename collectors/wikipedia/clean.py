@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import mwparserfromhell
-from mwparserfromhell.nodes import ExternalLink, HTMLEntity, Tag, Template, Text, Wikilink
+from mwparserfromhell.nodes import Argument, ExternalLink, HTMLEntity, Tag, Template, Text, Wikilink
 
 from collectors.wikipedia.edits import Gap, common_ends, gaps
 from collectors.wikipedia.names import ENGLISH, WikiNames
@@ -41,7 +41,8 @@ class ShownText(NamedTuple):
     Attributes:
         text: without markup, notes and images; templates as `collectors.wikipedia.templates` shows them.
         shown: templates of which a reader sees something.
-        unknown: names of templates whose text is missing here, and `{{` for braces that make none.
+        unknown: names of templates whose text is missing here, `{{{name` for a parameter outside of a
+            template, and `{{` for braces that make none.
     """
 
     text: str
@@ -110,6 +111,10 @@ class _Reader:
             return raised(inside)
         return f"({inside})" if name == "rt" else inside
 
+    def argument(self, node: Argument) -> str:
+        self.unknown.append(f"{{{{{{{str(node.name).strip()[:80]}")
+        return ""
+
     def entity(self, node: HTMLEntity) -> str:
         try:
             return str(node.normalize()).translate(_HELD_BACK)
@@ -138,6 +143,7 @@ class _Reader:
 
 
 _RENDER: Mapping[type, Callable[[_Reader, Any], str]] = {
+    Argument: _Reader.argument,
     Text: _Reader.text,
     Wikilink: _Reader.wikilink,
     ExternalLink: _Reader.external_link,

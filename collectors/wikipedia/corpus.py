@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from collectors.settings import Kind
-from collectors.wikipedia.clean import readable
+from collectors.wikipedia.clean import read
 from collectors.wikipedia.export import read_pages
 from collectors.wikipedia.names import WikiNames
 from collectors.wikipedia.wikitext import Splitter
+from hellofresh.core.intake import Intake
 from hellofresh.evidence.retrieval.corpora import FoundDocument
 from hellofresh.evidence.retrieval.documents import CorpusDocument
 
@@ -19,41 +21,59 @@ _LONGEST = 900_000
 """Characters of a whole article; the rest is dropped."""
 
 
-def dump_documents(dumps: Iterable[Path], words: int) -> Iterator[FoundDocument]:
-    """The articles in order, whole (0) or in chunks of about this many words, without redirects and without empty ones.
+class DumpDocuments:
+    """The articles in order, whole or in chunks, and what is left out of them; to be iterated over once.
 
-    Raises:
-        SourceError: if a file is not an export that can be read to its end.
+    Args:
+        dumps: exports; iterating raises SourceError if one cannot be read to its end.
+        words: of a chunk, at most; 0 for whole articles.
     """
-    for path in dumps:
-        for page in read_pages(path):
-            there = (revision for revision in page.revisions if revision.text is not None)
-            newest = max(there, key=lambda revision: (revision.timestamp, revision.id), default=None)
-            if newest is None or newest.text is None or newest.text.lstrip().lower().startswith("#redirect"):
-                continue
-            paragraphs = _paragraphs(newest.text, page.wiki)
-            texts = chunks(paragraphs, words) if words else ["\n".join(paragraphs)[:_LONGEST]]
-            for number, text in enumerate(filter(None, texts), start=1):
-                name = f"{page.id}-{number}" if words else str(page.id)
-                document = CorpusDocument(name, page.title, text, newest.timestamp.date(), "wikipedia")
-                yield FoundDocument(document, f"{path.name}, page {page.id}")
 
+    def __init__(self, dumps: Iterable[Path], words: int) -> None:
+        self._dumps, self._words = dumps, words
+        self._articles: Counter[str] = Counter()
+        self._paragraphs: Counter[str] = Counter()
+        self._read = 0
 
-def _paragraphs(wikitext: str, wiki: WikiNames) -> list[str]:
-    """Readable prose, lists and quotes, in order."""
-    split = Splitter(wiki).split(wikitext)
-    sections = (
-        section
-        for heading in split.order
-        for section in ([split.sections[heading]] if heading in split.sections else split.repeated[heading])
-    )
-    kept = (
-        paragraph
-        for section in sections
-        for paragraph, kind in zip(section.paragraphs, section.kinds, strict=True)
-        if kind in _KINDS
-    )
-    return [text for paragraph in kept if (text := readable(paragraph, wiki))]
+    def __iter__(self) -> Iterator[FoundDocument]:
+        for path in self._dumps:
+            for page in read_pages(path):
+                there = (revision for revision in page.revisions if revision.text is not None)
+                newest = max(there, key=lambda revision: (revision.timestamp, revision.id), default=None)
+                if newest is None or newest.text is None or newest.text.lstrip().lower().startswith("#redirect"):
+                    self._articles["no-text" if newest is None else "redirect"] += 1
+                    continue
+                paragraphs = list(self._readable(newest.text, page.wiki))
+                texts = chunks(paragraphs, self._words) if self._words else ["\n".join(paragraphs)[:_LONGEST]]
+                self._articles["nothing-to-read"] += not any(texts)
+                for number, text in enumerate(filter(None, texts), start=1):
+                    name = f"{page.id}-{number}" if self._words else str(page.id)
+                    document = CorpusDocument(name, page.title, text, newest.timestamp.date(), "wikipedia")
+                    yield FoundDocument(document, f"{path.name}, page {page.id}")
+
+    def left_out(self) -> Mapping[str, Mapping[str, int]]:
+        """Articles left out, by reason."""
+        return {"documents": self._articles}
+
+    def paragraphs(self) -> list[Intake]:
+        """What became of the paragraphs of prose, lists and quotes."""
+        went_on = self._read - self._paragraphs.total()
+        return [Intake("paragraphs", self._read, went_on, dict(self._paragraphs))]
+
+    def _readable(self, wikitext: str, wiki: WikiNames) -> Iterator[str]:
+        """Readable prose, lists and quotes, in order, without paragraphs that would have a hole."""
+        split = Splitter(wiki).split(wikitext)
+        for heading in split.order:
+            alone = split.sections.get(heading)
+            for section in [alone] if alone else split.repeated[heading]:
+                for paragraph, kind in zip(section.paragraphs, section.kinds, strict=True):
+                    if kind in _KINDS:
+                        self._read += 1
+                        reading = read(paragraph, wiki)
+                        if reading.text and not reading.unknown:
+                            yield reading.text
+                        else:
+                            self._paragraphs["unknown-template" if reading.unknown else "nothing-to-read"] += 1
 
 
 def chunks(paragraphs: Sequence[str], words: int) -> list[str]:

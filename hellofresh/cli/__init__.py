@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -74,7 +75,7 @@ def _reported(options: argparse.Namespace, output: CommandOutput, words: Sequenc
 def _absent(words: Sequence[str], error: HelloFreshError) -> list[str]:
     """A note that a typed path which an error names does not exist, with the nearest name: one rule for all readers."""
     path, typed = Path(error.where), any(error.where in word for word in words)
-    if not (error.where and typed) or error.where.startswith("-") or "://" in error.where:
+    if not (error.where and typed) or error.where.startswith("-") or re.search("://|,", error.where):
         return []
     if "writ" in error.what or os.path.lexists(path):
         return []

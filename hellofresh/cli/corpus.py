@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from collectors.labelled import read_claims
-from collectors.wikipedia.corpus import LICENSE, dump_documents
+from collectors.wikipedia.corpus import LICENSE, DumpDocuments
 from hellofresh import __version__
 from hellofresh.cli._output import CommandOutput, interval
 from hellofresh.config import Settings
@@ -109,10 +109,13 @@ def _of_dump(options: argparse.Namespace, _: Workspace) -> CorpusContent:
     if options.chunk < 0:
         raise UsageError(f"a chunk of {options.chunk} words", expected="0 or more", code="bad-number")
     dumps = [Path(path) for path in options.sources]
+    documents = DumpDocuments(dumps, options.chunk)
     return CorpusContent(
         source="wiki",
         license=LICENSE,
-        documents=dump_documents(dumps, options.chunk),
+        documents=documents,
+        left_out=documents.left_out,
+        parts=documents.paragraphs,
         parameters={"dumps": " ".join(path.name for path in dumps), "chunk_words": options.chunk},
         drop_invalid=True,
     )

@@ -7,11 +7,14 @@ import random
 import stat
 from collections import Counter
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from hellofresh.cli._output import CommandOutput
+from hellofresh.cli._show import show_built
 from hellofresh.core.errors import ReleaseError
 from hellofresh.core.files import write_bytes
 from hellofresh.releases.candidates import write_candidates
@@ -20,6 +23,8 @@ from hellofresh.releases.draw.escrow import Escrow
 from hellofresh.releases.draw.release import build_release, select
 from hellofresh.releases.life.load import load_release
 from hellofresh.releases.life.manifest import BUNDLED, read_manifest
+from hellofresh.results.board.schema import PeriodBalance
+from leaderboard.views.data import _balance
 from tests.fakes import fails_with, refused
 
 
@@ -76,6 +81,15 @@ def test_with_one_label_only_there_is_no_release_and_nothing_half_written(make) 
         make.release(make.notes(4, 0))
     assert caught.value.expected == "at least one helpful and one not helpful in a month"
     assert not (make.workspace().root / "releases").exists()
+
+
+def test_a_month_with_one_class_falls_out_of_the_release_and_its_page_and_the_command_say_so(make, capsys) -> None:
+    built = make.release([*make.notes(3, 3, months=(4, 6)), *make.notes(4, 0, months=(5,))])
+    show_built(CommandOutput(as_json=False), [built])
+    assert "nothing of 2023-05 is in the release" in " ".join(capsys.readouterr().err.split())
+    rows = [PeriodBalance("dump", "2023-05", (4, 0), 0, 2), PeriodBalance("dump", "2023-06", (3, 3), 3, 2)]
+    page = str(_balance(SimpleNamespace(balance=lambda _: rows), SimpleNamespace(task="x-notes")))
+    assert "Nothing is of 2023-05: all candidates of that time have the same label" in page
 
 
 def test_no_release_is_said_with_the_command_that_makes_one(make, quarter, notes_task) -> None:

@@ -10,7 +10,7 @@ from hellofresh.stats.rings import find_rings
 RATERS, POSTS, PUSHED = 1800, 2400, 12
 
 
-def world(seed: int, languages: int, ring: int):
+def world(seed: int, languages: int, ring: int, others: int = 6):
     """Likes of raters who hardly leave their language; those of a ring also like the same twelve posts."""
     draw = np.random.default_rng(seed)
     share = np.array([8, 3, 2, 1.5])[:languages] / np.array([8, 3, 2, 1.5])[:languages].sum()
@@ -21,7 +21,7 @@ def world(seed: int, languages: int, ring: int):
     post, rater = [], []
     for one in range(RATERS):
         own = np.flatnonzero(of_post == of_rater[one])
-        count = 6 if in_ring[one] else min(200, int(draw.pareto(1.3) * 8) + 3)
+        count = others if in_ring[one] else min(200, int(draw.pareto(1.3) * 8) + 3)
         liked = [*draw.choice(own, count, p=fame[own] / fame[own].sum()), *draw.choice(POSTS, draw.poisson(0.3))]
         liked += [*targets[draw.random(PUSHED) < 0.9]] if in_ring[one] else []
         post.append(np.unique(liked))
@@ -37,3 +37,10 @@ def test_rings_of_all_sizes_are_found_and_nobody_else(languages: int, ring: int)
     found = find_rings(post, rater, period=period, camp=np.zeros(RATERS, np.int64)).rater
     assert not found[~in_ring].any()
     assert ring == 0 or found[in_ring].mean() >= 0.9
+
+
+@pytest.mark.parametrize("others", [20, 60])
+def test_members_who_rate_many_other_posts_may_be_missed_and_nobody_else_is_called(others: int) -> None:
+    post, rater, period, in_ring = world(101, 3, 60, others)
+    found = find_rings(post, rater, period=period, camp=np.zeros(RATERS, np.int64)).rater
+    assert not found[~in_ring].any()

@@ -56,7 +56,7 @@ def test_cells_stay_as_they_are_and_nothing_is_taken_for_missing(tmp_path) -> No
 
 def test_lines_may_begin_with_a_mark_and_name_classes_but_not_those_of_another_task(tmp_path) -> None:
     other = get_task("wikipedia-edits").classes[1]
-    for name, code in ((get_task("x-notes").classes[1], set()), (other, {"bad-field"}), ("yes", {"bad-field"})):
+    for name, code in ((get_task("x-notes").classes[1], set()), (other, {"bad-field"}), ("yes", set())):
         lines = f'\ufeff{{"id":"xn-1","label":"{name}"}}\n{{"id":"xn-2","label":null}}\n'
         assert codes(tmp_path / "predictions.jsonl", lines.encode()) == code
 
@@ -73,7 +73,7 @@ def test_both_forms_at_once_are_refused(tmp_path) -> None:
 
 def test_every_bad_row_is_named_with_its_line(tmp_path) -> None:
     path = tmp_path / "predictions.csv"
-    path.write_bytes(b"id,label,confidence\nxn-1,yes,0.5\nxn-2,1\nxn-2,1,1_0\n")
+    path.write_bytes(b"id,label,confidence\nxn-1,maybe,0.5\nxn-2,1\nxn-2,1,1_0\n")
     places = [(fault.code, fault.where.rpartition(" ")[2]) for fault in check_file(path, SAMPLES).faults]
     assert places == [("bad-cell", "2"), ("ragged-row", "3"), ("bad-cell", "4")]
 

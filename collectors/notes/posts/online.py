@@ -1,8 +1,7 @@
-"""A chain of sources of posts with a cache: a post is requested until a source gives it or explains its absence.
+"""Posts from a file and then from a service over the network, whose answers are kept.
 
-Whole posts and posts that are deleted, suspended, protected or age-restricted end the search. Where a source has only
-the beginning of a post, does not know it or fails, the next one is queried. Answers are not requested again, but a post
-that was gone is, after some time.
+The service is asked for posts that the file has not whole, unless they are deleted, suspended, protected or
+age-restricted. Answers are not requested again, but a post that was gone is, after some time.
 
 Answers are stored in SQLite in WAL mode, and on disk before any use. They are raw data: a service's response
 (without the shown note), perhaps with user names, so that only their owner may read the file.
@@ -14,10 +13,10 @@ import asyncio
 import os
 import sqlite3
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass, field
+from contextlib import closing, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Self
@@ -41,30 +40,23 @@ _FAILURES_IN_A_ROW = 10
 
 @dataclass(frozen=True, slots=True)
 class Online:
-    """The services to query, and the cache of their answers.
+    """The service to query, and the cache of its answers.
 
     Attributes:
-        services: in the order of queries.
+        service: to query.
         cache: the file of answers.
         reask_gone_days: days after which a post that was gone is requested again.
-        known: readers of all services by name, for stored answers of services that are not queried now.
-        ask: whether services may be queried; if not, posts that need a query are `not-asked`.
+        ask: whether the service may be queried; if not, posts that need a query are `not-asked`.
     """
 
-    services: tuple[PostsService, ...]
+    service: PostsService
     cache: Path
     reask_gone_days: int = 30
-    known: Mapping[str, PostsService] = field(default_factory=dict)
     ask: bool = True
-
-    @property
-    def names(self) -> list[str]:
-        """The services' names, in order."""
-        return [service.name for service in self.services]
 
 
 class ChainedPosts:
-    """A local file, if any, followed by services over the network; warnings are of the last search."""
+    """A local file, if any, followed by a service over the network; warnings are of the last search."""
 
     def __init__(
         self,
@@ -100,7 +92,7 @@ class ChainedPosts:
                 if online.ask:
                     asyncio.run(search.ask(unknown))
             self.warnings += search.warnings
-            found |= {id_: search.outcome(id_) for id_ in unknown if online.ask or not search.is_open(id_)}
+            found |= {id_: search.outcome(id_) for id_ in unknown if online.ask or not search.wants(id_)}
         self._count_gaps(found, len(unknown))
         return {post_id: found[post_id] for post_id in ids}
 
@@ -112,101 +104,13 @@ class ChainedPosts:
         if failed > _MOST_FAILED * len(found):
             raise SourceError(
                 f"{failed} of {len(found)} posts could not be asked for: {' '.join(self.warnings)}",
-                where=", ".join(self._online.names),
+                where=self._online.service.name,
                 expected="at most 1% of failures",
                 fix="Run the same command again later: stored answers are kept and not requested again.",
                 code="posts-incomplete",
             )
         if failed:
             self.warnings.append(f"{failed} posts could not be asked for; --force asks for them again.")
-
-
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """A stored answer, read."""
-
-    post: FoundPost
-    is_old: bool
-
-    @property
-    def ends_the_search(self) -> bool:
-        return self.post.is_whole or (self.post.gone in _FINAL and not self.is_old)
-
-
-class _Search:
-    """The state of one search: known answers on each post, by service, and services that failed on it."""
-
-    def __init__(
-        self, online: Online, cache: AnswerCache, now: datetime, progress: Callable[[str], None] | None
-    ) -> None:
-        self._online, self._cache, self._now, self._progress = online, cache, now, progress
-        self._known: dict[str, dict[str, _Known]] = defaultdict(dict)
-        self._failed: set[str] = set()
-        self.warnings: list[str] = []
-
-    def recall(self, ids: Collection[str]) -> None:
-        """Read the stored answers."""
-        readers = {**self._online.known, **{service.name: service for service in self._online.services}}
-        oldest = self._now - timedelta(days=self._online.reask_gone_days)
-        for post_id, service, asked_at, reply in self._cache.answers(ids):
-            reader = readers.get(service)
-            if reader is None:
-                continue
-            try:
-                post = reader.read([post_id], reply)[post_id].post
-            except (BadReply, KeyError):
-                # Stored by a version with laxer checks: request it again.
-                continue
-            self._known[post_id][service] = _Known(post, asked_at < oldest)
-
-    async def ask(self, ids: Sequence[str]) -> None:
-        """Query each service for the posts that are still open."""
-        for service in self._online.services:
-            wanted = sorted((post_id for post_id in ids if self._wants(post_id, service)), key=int)
-            if not wanted:
-                continue
-            visit = _Visit(self, service, wanted)
-            await visit.run()
-            self._failed |= visit.failed
-            if visit.reasons:
-                reasons = ", ".join(f"{why} ({count} times)" for why, count in sorted(visit.reasons.items()))
-                self.warnings.append(f"{service.name} failed on {len(visit.failed)} of {len(wanted)} posts: {reasons}.")
-
-    def is_open(self, post_id: str) -> bool:
-        """Whether a service must be queried for the post."""
-        return any(self._wants(post_id, service) for service in self._online.services)
-
-    def _wants(self, post_id: str, service: PostsService) -> bool:
-        known = self._known[post_id]
-        if any(item.ends_the_search for item in known.values()):
-            return False
-        own = known.get(service.name)
-        return own is None or (own.post.gone is not None and own.is_old)
-
-    def keep(self, service: PostsService, answers: Mapping[str, PostAnswer]) -> None:
-        """Store answers, then use them."""
-        for post_id, answer in answers.items():
-            self._cache.add(post_id, service.name, self._now, answer.kept)
-            self._known[post_id][service.name] = _Known(answer.post, is_old=False)
-
-    def say(self, line: str) -> None:
-        if self._progress is not None:
-            self._progress(line)
-
-    def outcome(self, post_id: str) -> FoundPost:
-        """The best known answer: a whole post, a clear reason, an error of a service, else a partial one or none."""
-        order = {name: place for place, name in enumerate(self._online.names)}
-        known = self._known[post_id]
-        by_rank = [known[name] for name in sorted(known, key=lambda name: (order.get(name, len(order)), name))]
-        posts = [item.post for item in by_rank]
-        final = [item.post for item in by_rank if item.ends_the_search]
-        whole = [post for post in posts if post.is_whole]
-        if whole or final:
-            return (whole or final)[0]
-        if post_id in self._failed:
-            return FoundPost(post_id, PostStatus.ERROR)
-        partly = [post for post in posts if post.gone is None]
-        return (partly or posts or [FoundPost(post_id, PostStatus.UNAVAILABLE)])[0]
 
 
 _SCHEMA = """
@@ -280,63 +184,95 @@ class _SetAside(_GaveUp):
     """A service requests a longer wait than it is allowed."""
 
 
-class _Visit:
-    """All requests to one service in one search; records the posts without an answer, the reasons, and their counts.
+class _Search:
+    """One search: known answers on each post, whether they are old, and the posts on which the service failed."""
 
-    Raises:
-        ConfigError: if the service needs a token, and no permitted one is given.
-    """
-
-    def __init__(self, search: _Search, service: PostsService, ids: Sequence[str]) -> None:
-        self._search, self._service, self._ids = search, service, ids
-        self._batches = iter([ids[start : start + service.batch] for start in range(0, len(ids), service.batch)])
+    def __init__(
+        self, online: Online, cache: AnswerCache, now: datetime, progress: Callable[[str], None] | None
+    ) -> None:
+        self._service, self._cache, self._now, self._progress = online.service, cache, now, progress
+        self._oldest = now - timedelta(days=online.reask_gone_days)
+        self._known: dict[str, tuple[FoundPost, bool]] = {}
+        self._failed: set[str] = set()
+        self._reasons: Counter[str] = Counter()
         self._done = self._in_a_row = 0
         self._over = False
-        self.failed: set[str] = set()
-        self.reasons: Counter[str] = Counter()
-        manners = service.manners
-        self._rate = RateLimit(manners.per_second, manners.burst)
+        self._rate = RateLimit(self._service.manners.per_second, self._service.manners.burst)
+        self.warnings: list[str] = []
+
+    def recall(self, ids: Collection[str]) -> None:
+        """Read the stored answers."""
+        for post_id, service, asked_at, reply in self._cache.answers(ids):
+            if service == self._service.name:
+                with suppress(BadReply, KeyError):  # stored by a version with laxer checks: request it again
+                    post = self._service.read([post_id], reply)[post_id].post
+                    self._known[post_id] = post, asked_at < self._oldest
+
+    def wants(self, post_id: str) -> bool:
+        """Whether the service must be queried for the post."""
+        post, is_old = self._known.get(post_id, (None, False))
+        return post is None or (post.gone is not None and is_old)
+
+    def outcome(self, post_id: str) -> FoundPost:
+        """The known answer, or an error if the service failed where it is not enough."""
+        post, is_old = self._known.get(post_id, (FoundPost(post_id, PostStatus.UNAVAILABLE), False))
+        ends_the_search = post.is_whole or (post.gone in _FINAL and not is_old)
+        return FoundPost(post_id, PostStatus.ERROR) if post_id in self._failed and not ends_the_search else post
+
+    async def ask(self, ids: Sequence[str]) -> None:
+        """Query the service for the posts that it must be queried for, several batches at a time.
+
+        Raises:
+            ConfigError: if the service needs a token, and no permitted one is given.
+            SourceError: if the service refuses the token.
+        """
+        service, manners = self._service, self._service.manners
+        wanted = sorted(filter(self.wants, ids), key=int)
+        if not wanted:
+            return
+        batches = iter([wanted[start : start + service.batch] for start in range(0, len(wanted), service.batch)])
         headers = {"User-Agent": f"hellofresh/{__version__} (research benchmark)", "Accept": "application/json"}
         self._client = HttpClient(
             service.name, headers | _authorization(service), timeout_s=manners.timeout_s, at_once=manners.at_once
         )
-
-    async def run(self) -> None:
-        """Request all batches, several at a time; an error of this project ends them all.
-
-        Raises:
-            SourceError: if the service refuses the token.
-        """
         try:
             async with asyncio.TaskGroup() as group:
-                for _ in range(self._service.manners.at_once):
-                    group.create_task(self._work())
+                for _ in range(manners.at_once):
+                    group.create_task(self._work(batches, len(wanted)))
         except ExceptionGroup as errors:
             raise errors.exceptions[0] from None
         finally:
             await self._client.close()
+        if self._reasons:
+            reasons = ", ".join(f"{why} ({count} times)" for why, count in sorted(self._reasons.items()))
+            self.warnings.append(f"{service.name} failed on {len(self._failed)} of {len(wanted)} posts: {reasons}.")
 
-    async def _work(self) -> None:
-        for batch in self._batches:
+    def _say(self, line: str) -> None:
+        if self._progress is not None:
+            self._progress(f"{self._service.name}: {line}")
+
+    async def _work(self, batches: Iterator[Sequence[str]], count: int) -> None:
+        for batch in batches:
             if self._over:
-                self.failed.update(batch)
+                self._failed.update(batch)
                 continue
             try:
                 answers = await self._fetch(batch)
             except _GaveUp as error:
-                self.failed.update(batch)
-                self.reasons[str(error)] += 1
+                self._failed.update(batch)
+                self._reasons[str(error)] += 1
                 self._in_a_row += 1
                 self._over = self._over or isinstance(error, _SetAside) or self._in_a_row >= _FAILURES_IN_A_ROW
                 continue
-            self._search.keep(self._service, answers)
-            silent = [post_id for post_id in batch if post_id not in answers]
-            if silent:
-                self.failed.update(silent)
-                self.reasons["no answer about a post"] += len(silent)
+            for post_id, answer in answers.items():  # stored, and then used
+                self._cache.add(post_id, self._service.name, self._now, answer.kept)
+                self._known[post_id] = answer.post, False
+            if silent := [post_id for post_id in batch if post_id not in answers]:
+                self._failed.update(silent)
+                self._reasons["no answer about a post"] += len(silent)
             self._in_a_row = 0
             self._done += len(batch)
-            self._search.say(f"{self._service.name}: {self._done:,} of {len(self._ids):,} posts")
+            self._say(f"{self._done:,} of {count:,} posts")
 
     async def _fetch(self, ids: Sequence[str]) -> Mapping[str, PostAnswer]:
         """Request a batch until the service responds; posts missing from the reply are left out."""
@@ -355,7 +291,7 @@ class _Visit:
                 await asyncio.sleep(wait_s)
             else:
                 self._rate.hold(now(), wait_s)
-                self._search.say(f"{self._service.name}: {outcome.why}, asks to wait {wait_s:.0f} s")
+                self._say(f"{outcome.why}, asks to wait {wait_s:.0f} s")
             await self._turn()
             attempt += 1
         return outcome

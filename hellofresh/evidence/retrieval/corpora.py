@@ -77,7 +77,7 @@ class CorpusManifest(Strict):
         parameters: all settings that determined its content.
         documents, judgements: their numbers.
         queries: number of queries, by split.
-        ledgers: of documents, queries and judgements.
+        ledgers: of documents, queries and judgements, and of what documents are made of.
         undated: documents without a whole date.
         files: SHA-256 of each file.
         sha256: hash of the content.
@@ -191,6 +191,7 @@ class CorpusContent:
         drop_duplicates: drop and count documents with the id of an earlier one instead of raising an error.
         keep_copies: keep documents with the DOI or text of an earlier one instead of dropping and counting them.
         left_out: queries and judgements that the source left out, by unit and reason; asked for when all are read.
+        parts: ledgers of what documents are made of; asked for likewise.
     """
 
     source: str
@@ -203,6 +204,7 @@ class CorpusContent:
     drop_duplicates: bool = False
     keep_copies: bool = False
     left_out: LeftOut = dict
+    parts: Callable[[], Sequence[Intake]] = tuple
 
 
 def write_corpus(
@@ -319,7 +321,7 @@ class _Sifting:
             by_source = before.get(unit, {})
             came_in = (self._read[unit] or count) + sum(by_source.values())
             found.append(Intake(unit, came_in, count, dict(Counter(by_source) + self._out[unit])))
-        return found
+        return [*found, *self._content.parts()]
 
 
 def _unknown(what: str, name: str, item: Judgement) -> DataError:

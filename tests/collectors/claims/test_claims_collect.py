@@ -143,32 +143,6 @@ def test_claims_under_review_are_asked_before_anybody_has_decided(tmp_path: Path
     assert waiting.id in {item.sample.id for item in after.candidates} and not after.pending
 
 
-DIRT: list[Any] = [
-    None,
-    [],
-    7,
-    "text",
-    {},
-    review("Too short", "False"),
-    review("Some claim without a day.", day="soon"),
-    review("Some claim of another quarter.", day="2026-07-01"),
-    review("Some claim without an address.", url=None),
-    review("", "False"),
-    review("Some claim that is a joke.", "Satire", inLanguage="en"),
-    review("Some claim in another language.", "False", inLanguage="fr"),
-]
-
-
-def test_nothing_is_lost_in_dirt(tmp_path: Path) -> None:
-    good = [review(f"What stays, number {k}.", ("True", "False")[k % 2], inLanguage="en") for k in range(5)]
-    found = run(tmp_path, [*DIRT, *good], languages=("en",))
-    assert found.funnel.rows_in == len(DIRT) + 5 and len(found.candidates) == 5
-    assert dropped(found) == {
-        **dict.fromkeys(("no-review", "not-an-object", "no-review-date"), 2),
-        **dict.fromkeys(("short-claim", "other-quarter", "no-publisher", "no-claim", "no-truth", "other-language"), 1),
-    }
-
-
 def test_reviews_without_an_address_are_told_apart_by_site_and_claim(tmp_path: Path) -> None:
     def bare(claim: str, site: str, words: str = "False") -> dict[str, Any]:
         return review(claim, words, url=None, author={"url": f"https://{site}"})

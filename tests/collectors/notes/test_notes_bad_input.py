@@ -46,10 +46,7 @@ def swap(old: bytes, new: bytes) -> Change:
 
 TWICE = "is there twice"
 BAD_NOTES: dict[str, tuple[Change, str, str]] = {
-    "empty": (lambda content: b"", "empty-file", "the file is empty"),
-    "utf-16": (lambda content: content.decode().encode("utf-16"), "not-utf-8", "UTF-16"),
     "utf-16-without-mark": (lambda content: content.decode().encode("utf-16-le"), "not-utf-8", "UTF-16"),
-    "gzip-named-tsv": (lambda content: b"\x1f\x8b\x08\0\0\0\0\0" + content, "not-utf-8", "binary"),
     "column-twice": (swap(b"believable", b"harmful"), "duplicate-column", f"harmful {TWICE}"),
     "header-of-tabs": (swap(b"\n", b"\t" * 300_000 + b"\n"), "duplicate-column", TWICE),
     "two-names": (swap(b"believable", b"participantId"), "duplicate-column", f"noteAuthorParticipantId {TWICE}"),
@@ -57,11 +54,7 @@ BAD_NOTES: dict[str, tuple[Change, str, str]] = {
     "short-line": (swap(b"\t\n", b"\n"), "ragged-lines", "23 columns, expected 24"),
     "long-line": (lambda content: content[:-1] + b"\tmore\n", "ragged-lines", "line 13: 25 columns, expected 24"),
     "nul": (cell("summary", b"a\0b"), "ragged-lines", "line 4: a NUL byte"),
-    "no-utf-8": (cell("summary", b"a\xffb"), "ragged-lines", "line 4: bytes that are not UTF-8"),
-    "float-post-id": (cell("tweetId", b"1.5760643150687150E18"), "ragged-lines", "no integer in tweetId"),
     "no-time": (cell("createdAtMillis", b""), "ragged-lines", "no integer in createdAtMillis"),
-    "time-as-text": (cell("createdAtMillis", b"2023-05-01"), "ragged-lines", "no integer in createdAtMillis"),
-    "conflict": (cell("noteId", b"1"), "conflicting-rows", "note 1 has rows that differ"),
 }
 
 
@@ -146,13 +139,6 @@ class TestZips:
         before = sorted(folder.parent.rglob("*"))
         assert len(run(folder).candidates) == 12
         assert sorted(folder.parent.rglob("*")) == before
-
-    def test_a_damaged_zip_is_refused(self, twelve: Any) -> None:
-        folder = twelve.write()
-        path = self.rezip(folder, {"notes-00000.tsv": (folder / "notes-00000.tsv").read_bytes()})
-        packed = path.read_bytes()
-        path.write_bytes(packed[:200] + bytes([packed[200] ^ 0xFF]) + packed[201:])
-        assert refusal(folder).code == "bad-zip"
 
     def test_a_bomb_is_refused_unopened_and_one_that_lies_about_its_size_too(self, twelve: Any) -> None:
         folder = twelve.write()

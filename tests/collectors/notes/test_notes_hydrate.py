@@ -114,7 +114,7 @@ def test_ids_that_are_none_are_refused_before_anybody_is_asked(released: Release
     [
         (["--dump", "nowhere"], "nowhere"),
         (["--dump", ".", "--posts-from", "twitter"], "unknown service of posts 'twitter'"),
-        (["--dump", ".", "--posts-from", "api-v2,api-v2"], "named twice"),
+        (["--dump", ".", "--posts-from", "api-v2,api-v2"], "several services of posts"),
     ],
 )
 def test_wrong_use_is_named(released: Released, cli: Cli, arguments: list[str], words: str) -> None:

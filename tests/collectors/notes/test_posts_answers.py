@@ -25,7 +25,7 @@ from collectors.notes.posts.base import (
     posted_at,
 )
 from collectors.notes.posts.local import LocalPosts
-from collectors.notes.posts.online import Online, _asked_wait_s, _Known, _Search
+from collectors.notes.posts.online import Online, _asked_wait_s, _Search
 from collectors.notes.posts.services import SERVICES
 from hellofresh.core.net.http import HttpReply
 from hellofresh.tasks.images import Media
@@ -240,29 +240,15 @@ KNOWN = [None, *((post, old) for post in (WHOLE, CUT, DELETED, GONE) for old in 
 
 
 @pytest.mark.parametrize("failed", [False, True])
-def test_a_search_goes_on_until_a_post_is_whole_or_gone_for_good_and_keeps_the_best(
-    failed: bool, tmp_path: Path
-) -> None:
-    """Three services: two are asked, and of a third there are answers from before."""
-    one, two = (replace(API_V2, name=name) for name in ("one", "two"))
-    search = _Search(Online((one, two), tmp_path / "none"), None, DATE, None)
+def test_a_post_is_asked_for_again_if_it_was_gone_long_ago(failed: bool, tmp_path: Path) -> None:
+    search = _Search(Online(API_V2, tmp_path / "none"), None, DATE, None)
     search._failed = {ID} if failed else set()
-    for answers in product(KNOWN, repeat=3):
-        known = {name: item for name, item in zip(("one", "two", "past"), answers, strict=True) if item}
-        search._known[ID] = {name: _Known(*item) for name, item in reversed(known.items())}
-        ends = [post for post, old in known.values() if post is WHOLE or (post is DELETED and not old)]
-        wants = [
-            not ends and (name not in known or (known[name][0].gone is not None and known[name][1]))
-            for name in ("one", "two")
-        ]
-        assert [search._wants(ID, service) for service in (one, two)] == wants
-        assert search.is_open(ID) is any(wants)
-        posts = [post for post, _ in known.values()]
-        best = [WHOLE] if WHOLE in posts else ends
-        if not best and failed:
-            best = [FoundPost(ID, PostStatus.ERROR)]
-        best = best or [post for post in posts if post is CUT] or posts or [GONE]
-        assert search.outcome(ID) == best[0], answers
+    for known in KNOWN:
+        post, old = known or (GONE, True)
+        search._known = {ID: known} if known else {}
+        assert search.wants(ID) is (post.gone is not None and old)
+        ends = post is WHOLE or (post is DELETED and not old)
+        assert search.outcome(ID) == (FoundPost(ID, PostStatus.ERROR) if failed and not ends else post), known
 
 
 @pytest.mark.parametrize(

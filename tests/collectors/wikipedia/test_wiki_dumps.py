@@ -168,16 +168,6 @@ def test_a_7z_archive_left_early_leaves_no_thread_behind(wiki, tmp_path):
     assert THREAD not in {thread.name for thread in threading.enumerate()}
 
 
-@pytest.mark.parametrize("share", [0.05, 0.5, 0.999])
-def test_xml_cut_anywhere_is_refused(wiki, tmp_path, share):
-    raw = wiki.export(wiki.page_xml("Tea", wiki.history(["a" * 999] * 50)))
-    path = tmp_path / "cut.xml"
-    path.write_text(raw[: int(len(raw) * share)])
-    error = refused(path)
-    assert error.code == "bad-xml"
-    assert "bytes of XML" in str(error)
-
-
 PAGE = '<mediawiki version="0.11"><page><title>T</title><ns>0</ns><id>1</id><revision><id>{}</id>{}</revision></page>'
 TIME = "<timestamp>2026-01-01T00:00:00Z</timestamp>"
 
@@ -196,21 +186,6 @@ def test_only_an_encoding_that_the_parser_itself_reads_is_taken(tmp_path, encodi
     assert refused(path).code == "bad-encoding"
     path.write_text(f'<?xml version="1.0" encoding="UTF-8"?>{page}')
     assert [found.title for found in read_pages(path)] == ["T"]
-
-
-@pytest.mark.parametrize(
-    ("content", "code"),
-    [
-        (b"\x28\xb5\x2f\xfd\x00", "unknown-packing"),
-        (gzip.compress(b""), "bad-xml"),
-        (b"<mediawiki version='0.11'>&unknown;</mediawiki>", "bad-xml"),
-        (PAGE.format("1", "<timestamp>2026-01-01T00:00:00</timestamp>").encode(), "bad-timestamp"),
-    ],
-)
-def test_what_is_no_export_is_refused_by_name_as_are_those_of_the_corpus(tmp_path, content, code):
-    path = tmp_path / "bad.xml"
-    path.write_bytes(content)
-    assert refused(path).code == code
 
 
 ROOT = '<mediawiki version="0.11">'

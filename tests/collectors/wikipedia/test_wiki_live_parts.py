@@ -291,6 +291,21 @@ def test_an_old_text_is_known_by_the_hashes_of_so_many_revisions_before(monkeypa
     assert site.gives_old_text(5, 9, lookback=3) is False
 
 
+def test_revisions_of_another_content_model_are_hidden_and_counted(monkeypatch):
+    models = ["wikitext", "json", "javascript", "wikibase-item", "", "wikitext"]
+    rows = [
+        {"revid": n, "timestamp": QUARTER.start, "slots": {"main": {"content": "x", "contentmodel": model}}}
+        for n, model in enumerate(models, start=1)
+    ]
+    site = WikiSite.__new__(WikiSite)
+    site._api, site.other_model = API, set()
+    pages = {"pages": [{"pageid": 5, "title": "Mill", "revisions": rows}]}
+    body = _Body.model_validate({"curtimestamp": QUARTER.end, "query": pages})
+    monkeypatch.setattr(site, "_revisions", lambda *_: body, raising=False)
+    assert [one.text for one in site.page(5).revisions] == ["x", None, None, None, "x", "x"]
+    assert site.other_model == {2, 3, 4}
+
+
 def test_no_more_is_read_than_decides_the_drawn_edit():
     revisions = history("ABCABCABCABC", [n // 3 for n in range(12)])
     some, read = followed(revisions, {103}, EditsSettings(min_changed_characters=1))
