@@ -18,6 +18,7 @@ from hellofresh.results.board.schema import (
     ReliabilityBin,
     SystemFacts,
 )
+from hellofresh.results.comparison import chance
 from hellofresh.results.split.tables import ReceiptRow
 from hellofresh.tasks.samples import MAIN
 from leaderboard.components.charts import reliability_plot
@@ -174,7 +175,7 @@ def _facts(board: Board, split: SplitKey, result: ScoreCell, scale: Scale, known
     rank = None
     if standing is not None and len(board.standings(split)) > 1:
         few = "; too few clusters of samples for reliable intervals" if standing.few_clusters else ""
-        rank = f"between {standing.low} and {standing.high}; {standing.first:.0%} chance of being first{few}"
+        rank = f"between {standing.low} and {standing.high}; {chance(standing.first)} chance of being first{few}"
     failed = f"; {known.failed:,} failed and are not among them" if known is not None and known.failed else ""
     silent = f"{result.none:,} without a readable answer, {result.blocked:,} refused" if result.no_answer else None
     entered = None
