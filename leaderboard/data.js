@@ -177,7 +177,10 @@
 
     async function open(id, scroll) {
       const row = rows.find((one) => one.id === id);
-      if (!row) return opened.replaceChildren(el("p", {}, "This edition has no such sample."));
+      if (!row) {
+        const said = Object.hasOwn(data.gone, id) ? `This sample was taken down: ${data.gone[id]}.` : "This edition has no such sample.";
+        return opened.replaceChildren(el("p", {}, said));
+      }
       const found = (await load(base + `${row.file}.js`))[id];
       const system = (at) => data.systems[at][1];
       const sure = (chance) => (chance === null ? null : `${Math.round(100 * chance)}% sure`);

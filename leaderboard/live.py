@@ -331,16 +331,19 @@ def _show_table(part: DataTable, page: Page, shown: Shown, split: SplitKey) -> N
 
     A single row opens over the page, where the visitor looks; several are compared below the table.
     """
+    asked = tuple(st.query_params[name] for name in part.picks[:1] if name in st.query_params)
     picked = show_table(part)
     if page.opened is None or not part.picks:
         return
 
-    def details() -> None:
-        for behind in composed(shown, page.path, split, {}, picked):
+    def details(keys: tuple[str, ...] = picked) -> None:
+        for behind in composed(shown, page.path, split, {}, keys):
             _show(behind)
 
     if len(part.picks) > 1:
         details()
+    elif asked and asked[0] not in part.keys:
+        details(asked)  # which says that it is not here, or why it was taken down
     elif picked:
         st.dialog(f"{page.title[:-1]} {visible(picked[0], 60)}", width="large", on_dismiss=partial(untick, part))(
             details

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
 from hellofresh import __version__
 from hellofresh.core.errors import DataError
 from hellofresh.results.comparison import ScoreComparison
+from hellofresh.results.score_files import ItemScores
 from hellofresh.stats.card import (
     CardError,
     Orders,
@@ -22,13 +24,22 @@ from hellofresh.stats.card import (
     pair_spread,
 )
 from hellofresh.stats.clusters import members
-from hellofresh.stats.ranking import rank_systems
+from hellofresh.stats.ranking import Differences, rank_systems
 
 _TOP, _CLAIMS = 10, 3
 
 
+@dataclass(frozen=True, slots=True)
+class CardRow:
+    """A field of the card: its number in the standard, what it is of, and its value in words."""
+
+    field: str
+    what: str
+    value: str
+
+
 def card_of(compared: ScoreComparison, command: str = "hellofresh compare") -> list[dict[str, str]]:
-    """The fields, R1 to R10 and C7, as rows of `field`, `what` and `value`.
+    """The card of a comparison, as rows of `field`, `what` and `value`.
 
     Args:
         compared: of all pairs, not with a baseline.
@@ -37,10 +48,23 @@ def card_of(compared: ScoreComparison, command: str = "hellofresh compare") -> l
     Raises:
         DataError: if it was made with a baseline, or a check at the shape of its matrix fails.
     """
-    scores, found = compared.scores, compared.found
-    if scores is None or found is None or compared.families is not None:
+    if compared.scores is None or compared.found is None or compared.families is not None:
         fix = "Leave out --baseline."
         raise DataError("a card is of all pairs", expected="a comparison of all pairs", fix=fix, code="no-card")
+    return [asdict(row) for row in card_rows(compared.scores, compared.found, command)]
+
+
+def card_rows(scores: ItemScores, found: Differences, command: str) -> list[CardRow]:
+    """The fields, R1 to R10 and C7.
+
+    Args:
+        scores: the matrix.
+        found: differences of the systems, in its order.
+        command: how it was made.
+
+    Raises:
+        DataError: if a check at the shape of the matrix fails.
+    """
     above = established(found.separable, found.ahead)
     try:
         check(above)
@@ -56,7 +80,7 @@ def card_of(compared: ScoreComparison, command: str = "hellofresh compare") -> l
     kind = "binary" if np.isin(values[np.isfinite(values)], (0.0, 1.0)).all() else "continuous"
     share = float(above.sum()) / (systems * (systems - 1) / 2)
     rows = [
-        ("R1", "shape", f"{systems} systems, {len(scores.items):,} items, {kind}, sha256 {_digest(compared)[:16]}"),
+        ("R1", "shape", f"{systems} systems, {len(scores.items):,} items, {kind}, sha256 {_digest(scores)[:16]}"),
         ("R2", "simultaneous rank sets", f"median width {np.median(widths):g} of {systems} "
                f"({np.median(widths) / systems:.0%}); {int((places.low == 1).sum())} could be first"),
         ("R3", "entropy of the order", _bits(count_orders(above))),
@@ -68,17 +92,15 @@ def card_of(compared: ScoreComparison, command: str = "hellofresh compare") -> l
         ("R8", "discordance", f"{discordance(values[decile]):.1f} items among the best {len(decile)}, "
                f"{discordance(values):.1f} among all"),
         ("R9", "provenance", f"hellofresh {__version__}, seed 0, {command}"),
-        *_claims(compared, order.tolist()),
+        *_claims(scores, found, order.tolist()),
     ]  # fmt: skip
     if scores.clusters is not None:
         rows.append(("C7", "clusters", f"rank sets are by {int(member.max()) + 1:,} clusters of items"))
-    return [{"field": field, "what": what, "value": value} for field, what, value in rows]
+    return [CardRow(*row) for row in rows]
 
 
-def _claims(compared: ScoreComparison, order: Sequence[int]) -> list[tuple[str, str, str]]:
+def _claims(scores: ItemScores, found: Differences, order: Sequence[int]) -> list[tuple[str, str, str]]:
     """Of the leader against each of the next ones: the pair's own spread, its ratio to independence, and its test."""
-    scores, found = compared.scores, compared.found
-    assert scores is not None and found is not None
     rows, one = [], order[0]
     for two in order[1 : 1 + _CLAIMS]:
         own, kappa = pair_spread(scores.values[one], scores.values[two])
@@ -94,11 +116,10 @@ def _bits(orders: Orders) -> str:
     return f"{orders.bits:.1f}{error} of {orders.most:.1f} bits are open ({orders.share:.0%})"
 
 
-def _digest(compared: ScoreComparison) -> str:
+def _digest(scores: ItemScores) -> str:
     """Hash of the matrix, with the names of its systems and items."""
-    assert compared.scores is not None
     made = hashlib.sha256()
-    for name in (*compared.scores.systems, *compared.scores.items):
+    for name in (*scores.systems, *scores.items):
         made.update(name.encode() + b"\0")
-    made.update(np.ascontiguousarray(compared.scores.values, dtype="<f8").tobytes())
+    made.update(np.ascontiguousarray(scores.values, dtype="<f8").tobytes())
     return made.hexdigest()

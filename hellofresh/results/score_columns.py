@@ -13,22 +13,8 @@ import polars as pl
 
 from hellofresh.core.errors import DataError, UnknownNameError
 
-_MISSING = (
-    "n/a",
-    "na",
-    "#n/a",
-    "none",
-    "null",
-    "-",
-    "\u2013",
-    "\u2014",
-    "?",
-    "missing",
-    "error",
-    "timeout",
-    "failed to run",
-    "oom",
-)
+_WORDS_OF_NONE = ("n/a", "na", "#n/a", "none", "null", "missing", "error", "timeout", "failed to run", "oom")
+_MISSING = (*_WORDS_OF_NONE, *"-?\u2013\u2014")
 """Cells, in small letters, that say that there is no score; each is a reason of its own."""
 _WORDS: tuple[Mapping[str, float], ...] = (
     {"true": 1, "false": 0},

@@ -21,6 +21,8 @@ import numpy as np
 import polars as pl
 
 from hellofresh.core.parquet import Table
+from hellofresh.results.card import CardRow, card_rows
+from hellofresh.results.score_files import ItemScores
 from hellofresh.results.split.panel import ALL_PERIODS, EntrySection, Panel, System
 from hellofresh.results.split.tables import PairDifference
 from hellofresh.stats.arrays import Bools, Floats, Ints
@@ -34,6 +36,7 @@ _MANY, _FEWER_RESAMPLES = 100, 2_000
 """Number of systems from which fewer resamples are drawn, and that number of resamples."""
 _RIVALS = 10
 """Number of nearest rivals for which the robustness of the first place is computed."""
+_MOST_ON_CARD = 200
 _MOST_BY_PERIOD = 40
 """Most entries whose pairs are also compared by period."""
 
@@ -106,12 +109,14 @@ class Standings:
         notes: entries that do not take part, with reasons.
         detectable: the true difference that would be found with a power of 80% between two ranked systems, in the
             median of the pairs, each tested alone; None without a pair, or where there is one cluster only.
+        card: fields of the card of the ranked systems, by which of them was right on which sample.
     """
 
     ranked: Sequence[Standing] = ()
     pairs: pl.DataFrame = field(default_factory=PAIRS.schema.to_frame)
     notes: Sequence[str] = ()
     detectable: float | None = None
+    card: Sequence[CardRow] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +185,20 @@ def standings_of(panel: Panel, *, resamples: int | None = None) -> Standings:
     detectable = float("nan")
     if among is not None and len(among.values) > 1:
         detectable = float(np.median(among.detectable()[np.triu_indices(len(among.values), 1)]))
-    return Standings(standings, every, notes, detectable if np.isfinite(detectable) else None)
+    card = _card(panel, ranked, among) if among is not None else []
+    return Standings(standings, every, notes, detectable if np.isfinite(detectable) else None, card)
+
+
+def _card(panel: Panel, field: Field, found: Differences) -> list[CardRow]:
+    """The card of ranked systems; empty for one, for very many, and where no answer is right or wrong."""
+    if not 1 < len(field.systems) <= _MOST_ON_CARD or not panel.task.classes:
+        return []
+    right = [s.headline.predictions(field.where) == panel.labels[field.where] for s in field.systems]
+    items = [panel.samples[k].id for k in np.flatnonzero(field.where).tolist()]
+    groups = np.unique(panel.groups[field.where], return_inverse=True)[1].astype(np.int64)
+    clusters, names = groups if groups.max() + 1 < groups.size else None, [s.name for s in field.systems]
+    scores = ItemScores(names, items, np.array(right, dtype=np.float64), clusters, (0.0, 1.0), "")
+    return card_rows(scores, found, f"{panel.task.name} {panel.edition}, hellofresh board build")
 
 
 def _differences(panel: Panel, field: Field, *, ranked: bool) -> Differences | None:

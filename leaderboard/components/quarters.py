@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
+from hellofresh.core.calendar import Calendar
 from hellofresh.core.data_sets import DatasetFacts
 from hellofresh.core.quarters import Quarter, parse_utc
 from hellofresh.results.board.schema import LabelCount, Prospect
@@ -178,12 +179,16 @@ def prospective_hint(board: Board, split: SplitKey, links: Links) -> Html | None
     drawn = f"Prospective samples: {prospect.drawn:,} that were undecided when they were published; "
     if prospect.resolved:
         return el("p", drawn, "they have been decided since, and no system predicted them.", class_="hf-days")
-    state = by_state(
+    return el("p", drawn, "forecasts ", forecasts_due(days), ".", class_="hf-days")
+
+
+def forecasts_due(days: Calendar) -> Html:
+    """When forecasts are, or were, due, and when outcomes come."""
+    outcome = f"; outcomes come by {day(days.reveals)}"
+    return by_state(
         days.deadline,
-        ["predictions are accepted until ", until(days.deadline), "."],
-        [f"predictions were accepted until {day(days.deadline)}; outcomes come by {day(days.reveals)}."],
-    )
-    return el("p", drawn, state, class_="hf-days")
+        ["are due before ", until(days.deadline), outcome], [f"were due before {day(days.deadline)}{outcome}"],
+    )  # fmt: skip
 
 
 def fixed_rows(board: Board, task: str, split: str = MAIN) -> list[OverQuartersRow]:

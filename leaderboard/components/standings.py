@@ -10,6 +10,7 @@ from typing import Any
 from hellofresh.core.files import sha256_text
 from hellofresh.core.plugins import plugins
 from hellofresh.results.board.schema import SystemFacts
+from hellofresh.results.comparison import chance
 from hellofresh.results.split.panel import section_of
 from hellofresh.results.standings import Standing
 from leaderboard.components.charts import interval_bar, interval_scale, period_tick
@@ -376,7 +377,7 @@ _COLUMNS = (
     ),
     BoardColumn(
         "First", "number", "the probability that the system would be first on another draw of such samples.",
-        lambda line: f"{line.standing.first:.0%}" if line.standing else DASH,
+        lambda line: chance(line.standing.first) if line.standing else DASH,
         lambda line: {"first": line.standing.first if line.standing else None}, number_format="percent",
     ),
     BoardColumn(

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from hellofresh.core.parquet import Estimate
 from hellofresh.core.texts import disarmed
-from leaderboard.components.markup import DASH, Html, el, join, visible
+from leaderboard.components.markup import DASH, Html, el, heading, join, visible
 from leaderboard.components.scale import figure
 from leaderboard.data.board import MetricValue
 
@@ -148,6 +148,13 @@ def definitions(lines: Iterable[tuple[Text, Text | None]], kind: str | None = No
 def facts(lines: Iterable[tuple[Text, Text | None]]) -> Html:
     """Facts, a line each; None is left out."""
     return definitions(lines, "hf-facts")
+
+
+def card_section(card: Sequence[Row]) -> list[Html]:
+    """The card of a comparison or of a board, or nothing."""
+    said = "Leaderboard Reporting Standard, draft 0.2: what the order rests on."
+    rows = ((f"{row['field']} {visible(str(row['what']), 200)}", visible(str(row["value"]), 500)) for row in card)
+    return [heading("Card", said), facts(rows)] if card else []
 
 
 FIRST = 5

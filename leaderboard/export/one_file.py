@@ -13,7 +13,7 @@ from hellofresh import __version__
 from hellofresh.results.comparison import ScoreComparison
 from leaderboard.components.markup import Html, el, heading, named, page_header, visible
 from leaderboard.components.ranking import RankingPicture, front_of
-from leaderboard.components.tables import Cell, Row, as_csv, as_json, as_latex, facts, scrolled, table
+from leaderboard.components.tables import Cell, Row, as_csv, as_json, as_latex, card_section, scrolled, table
 from leaderboard.export.copy import document, style
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
@@ -81,7 +81,7 @@ def compare_sections(compared: ScoreComparison, card: Sequence[Row] = ()) -> lis
         *ranking,
         heading("What the lead depends on"),
         el("ul", *(el("li", named(note, 1000)) for note in compared.notes)),
-        *_card_section(card),
+        *card_section(card),
         heading("Systems", "Means with 95% intervals; ranks with the best and the worst that the data allow."),
         _listed("Systems", systems[0], (row.values() for row in systems)),
         heading(
@@ -89,15 +89,6 @@ def compare_sections(compared: ScoreComparison, card: Sequence[Row] = ()) -> lis
         ),
         _pairs(compared),
     ]
-
-
-def _card_section(card: Sequence[Row]) -> list[Html]:
-    """The card as a table, or nothing."""
-    if not card:
-        return []
-    said = "Leaderboard Reporting Standard, draft 0.2: what the order rests on."
-    rows = ((f"{row['field']} {visible(str(row['what']), 200)}", visible(str(row["value"]), 500)) for row in card)
-    return [heading("Card", said), facts(rows)]
 
 
 def one_page(title: str, lede: str, *parts: Html | None, said: str, **tables: Sequence[Row]) -> str:

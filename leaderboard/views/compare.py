@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from enum import StrEnum
 
 import polars as pl
 
+from hellofresh.results.card import CardRow
 from hellofresh.results.standings import Pair, Standing
 from leaderboard.components.charts import difference_bar, difference_scale
 from leaderboard.components.labels import Links, entry_label
@@ -37,7 +38,7 @@ from leaderboard.components.standings import (
     ranked_data,
     usual,
 )
-from leaderboard.components.tables import Cell, Column, Marked, interval, scrolled, table
+from leaderboard.components.tables import Cell, Column, Marked, card_section, interval, scrolled, table
 from leaderboard.data.board import ALL_PERIODS, Board, BoardEntry, SplitKey
 from leaderboard.views.visit import Page, Visit, where
 
@@ -141,7 +142,8 @@ def how_sure(lines: Sequence[Line], board: Board, split: SplitKey, scale: Scale,
     if not short:
         return None
     sure = [one for one in _sureness(lines, board, split, scale, links) if one]
-    return join([el("p", *short, class_="hf-verdict"), el("ul", *(el("li", one) for one in sure))])
+    card = card_section([asdict(row) for row in board.rows(CardRow, split)])
+    return join([el("p", *short, class_="hf-verdict"), el("ul", *(el("li", one) for one in sure)), *card])
 
 
 def _sureness(

@@ -15,10 +15,10 @@ from hellofresh.results.split.tables import AnswerRow
 from hellofresh.stats.metrics import Forecasts
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
-from leaderboard.components.labels import by_state, day, question_of
+from leaderboard.components.labels import day, question_of
 from leaderboard.components.markup import DASH, Html, el, heading, inner_link, join, named, notice, visible
 from leaderboard.components.parts import DataColumn, DataTable, drawn_table
-from leaderboard.components.quarters import every_quarter, fixed_rows, outcomes, too_few
+from leaderboard.components.quarters import every_quarter, fixed_rows, forecasts_due, outcomes, too_few
 from leaderboard.components.scale import Scale, class_name, scale_of
 from leaderboard.components.standings import (
     Line,
@@ -88,12 +88,7 @@ def _prospects(board: Board, task: str, *, resolved: bool) -> Html | None:
         found, days = board.first(Prospect, split), board.days(split)
         if found is None or days is None or bool(found.resolved) is not resolved:
             continue
-        outcome = f"outcomes by {day(days.reveals)}"
-        state: Html | str = by_state(
-            days.deadline,
-            [f"forecasts are due before {day(days.deadline)}, {outcome}"],
-            [f"forecasts were due before {day(days.deadline)}, {outcome}"],
-        )
+        state: Html | str = join(["forecasts ", forecasts_due(days)])
         if found.resolved:
             came = outcomes(found, split.task) if found.outcomes else ""
             state = f"resolved on {day(datetime.fromisoformat(found.resolved))}: {found.decided:,} decided, {came}"

@@ -20,6 +20,7 @@ from leaderboard.components.labels import (
 )
 from leaderboard.components.markup import LEDE, Html, bundled_notice, el, inner_link, join
 from leaderboard.components.parts import Part, TwoColumns
+from leaderboard.components.quarters import forecasts_due
 from leaderboard.components.ranking import Front, field, front_of, maker_colours
 from leaderboard.components.scale import Scale
 from leaderboard.components.standings import ONLY_UPLOADS, Line, all_lines, by_rank, group_of, only_uploads, usual
@@ -164,13 +165,7 @@ def _forecasts(visit: Visit, task: str) -> Iterator[Html | str]:
     for split in (one._replace(kind=PROSPECTIVE) for one in board.splits if one.task == task):
         found, days = board.first(Prospect, split), board.days(split)
         if found is not None and days is not None and not found.resolved:
-            due: list[Html | str] = [
-                f" {found.drawn:,} forecasts on {split.edition} are due before ",
-                until(days.deadline),
-                ".",
-            ]
-            were = f" {found.drawn:,} forecasts on {split.edition} were due before {day(days.deadline)}"
-            yield by_state(days.deadline, due, [were, f"; outcomes come by {day(days.reveals)}."])
+            yield join([f" {found.drawn:,} forecasts on {split.edition} ", forecasts_due(days), "."])
 
 
 PAGE = Page("Home", "home", _compose, LEDE, file="index", once=True)

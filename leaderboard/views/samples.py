@@ -87,11 +87,21 @@ def _compose(visit: Visit) -> None:
         said = "The terms of the source allow sharing ids, not texts; samples link to the original where there is one."
         said = "This quarter rehearses a source that allows sharing ids only." if board.is_bundled(split) else said
         standing.append(notice("Texts withheld.", said))
+    if gone := taken_down(board, split):
+        why = "; ".join(dict.fromkeys(visible(reason, 120) for reason in gone.values()))
+        standing.append(el("p", f"{len(gone):,} taken down: {why}."))
     if board.released(split):
         files = inner_link(visit.links.to("data", split), "as files")
         standing.append(el("p", "All of them ", files, ", on the page Data."))
     visit.show(*standing, _difficulty(marks))
     visit.handle(lambda: _browser(visit, split, rows), lambda: _samples_data(visit, split, rows))
+
+
+def taken_down(board: Board, split: SplitKey) -> Mapping[str, str]:
+    """Why samples of a release were taken down, by their ids."""
+    path = board.released(split).get("tombstones.jsonl")
+    lines = path.read_text(encoding="utf-8").splitlines() if path else []
+    return {row["id"]: row["reason"] for row in map(json.loads, lines)}
 
 
 def _difficulty(marks: Marks) -> Html | None:
@@ -149,7 +159,9 @@ def _show_sample(visit: Visit, keys: Sequence[str]) -> None:
     split, entries = visit.chosen, visit.board.entries(visit.chosen)
     row = visit.board.first(SampleRow, split, id=keys[0]) if keys else None
     if row is None:
-        visit.show(el("p", "This edition has no such sample.") if keys else None)
+        why = taken_down(visit.board, split).get(keys[0]) if keys else None
+        text = f"This sample was taken down: {visible(why, 300)}." if why else "This edition has no such sample."
+        visit.show(el("p", text) if keys else None)
         return
     reader = _Reader(visit.board, split, entries, _prompts(visit.board, split), pl.col("id") == row.id)
     found, systems = reader.opened(row), [entry_label(entry) for entry in entries.values()]
@@ -222,6 +234,7 @@ def _browser(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> Html:
     gists, marks = [_first_cell(row) for row in rows], marks_of(board, split)
     listed = {
         "asked": _asked(board, split, entries),
+        "gone": {key: visible(why, 300) for key, why in taken_down(board, split).items()},
         "classes": list(class_names(split.task)) if known is None or known.classes else [],
         "prompts": [visible(name, 24) for name in prompts],
         "right": list(marks.lines.values()),

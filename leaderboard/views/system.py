@@ -18,6 +18,7 @@ from hellofresh.results.board.schema import (
     ReliabilityBin,
     SystemFacts,
 )
+from hellofresh.results.comparison import chance
 from hellofresh.results.split.tables import ReceiptRow
 from hellofresh.tasks.samples import MAIN
 from leaderboard.components.charts import reliability_plot
@@ -63,9 +64,6 @@ _CONTAMINATION = {
     "unknown": "the training data may hold outcomes",
     "impossible": "no outcome existed when it predicted",
 }
-_NO_ANSWER = (
-    "The share of samples without an answer: none (nothing readable), or blocked (the system or its provider refused)."
-)
 _CONDUCT = {
     "blocked-page": "Asked for pages of blocked sources, which were withheld",
     "later-page": "Read pages dated later than its searches were allowed to reach",
@@ -104,7 +102,7 @@ def entry_page(board: Board, split: SplitKey, result: ScoreCell, links: Links) -
     by_prompt = board.by_prompt(split, result.entry)
     drawn = heat_map({result.entry: by_period}, [one.period for one in by_period], scale)
     numbers = el("details", el("summary", "The numbers"), score_table("Period", by_period, scale))
-    periods = [heading("By period", _NO_ANSWER), drawn, numbers]
+    periods = [heading("By period"), drawn, numbers]
     prompts = [
         heading("By prompt", "The first row is the one that is ranked."),
         score_table("Prompt", by_prompt, scale),
@@ -177,7 +175,7 @@ def _facts(board: Board, split: SplitKey, result: ScoreCell, scale: Scale, known
     rank = None
     if standing is not None and len(board.standings(split)) > 1:
         few = "; too few clusters of samples for reliable intervals" if standing.few_clusters else ""
-        rank = f"between {standing.low} and {standing.high}; {standing.first:.0%} chance of being first{few}"
+        rank = f"between {standing.low} and {standing.high}; {chance(standing.first)} chance of being first{few}"
     failed = f"; {known.failed:,} failed and are not among them" if known is not None and known.failed else ""
     silent = f"{result.none:,} without a readable answer, {result.blocked:,} refused" if result.no_answer else None
     entered = None
@@ -381,13 +379,11 @@ def _one(what: str, result: ScoreCell) -> str:
 
 def calibration_section(board: Board, split: SplitKey, origin: str) -> Html | None:
     """An entry's calibration: a reliability plot with its table, Brier score and ECE; None if it states no chances."""
-    if not board.is_revealed(split):
-        return join([heading("Calibration"), el("p", "Shown once the labels are revealed.")])
     found = sorted(
         board.rows(CalibrationRow, split, origin=origin),
         key=lambda row: (not row.headline, row.prompt, row.subject != _CHOSEN, row.subject),
     )
-    if not found:
+    if not found or not board.is_revealed(split):
         return None
     first = found[0]
     if first.brier is None:

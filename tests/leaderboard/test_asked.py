@@ -94,6 +94,7 @@ def test_a_takedown_removes_both(workspace: Workspace) -> None:
     after = exported(workspace)
     assert plain(frame) in before and answer in before
     assert plain(frame) not in after and answer not in after and plain(instruction) in after
+    assert "1 taken down: asked for." in after and f'"gone":{{"{sample}":"asked for"}}' in after
 
 
 def test_a_takedown_everywhere_leaves_no_text_in_the_site_that_is_served(

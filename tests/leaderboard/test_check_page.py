@@ -43,8 +43,7 @@ def test_each_example_opens_with_one_click_and_shows_its_verdict(
     assert "What the lead depends on" in said and "R10" in said and 'class="hf-bracket"' in visiting.shown(test)
     next(one for one in test.selectbox if one.label == "Missing scores").set_value("drop").run()
     next(one for one in test.multiselect if one.label == "Leave out").select("model-b").run()
-    changed = visiting.text(visiting.shown(test))
-    assert "model-b" in said and "model-b" not in changed.partition("What the lead depends on")[2]
+    assert "model-b" in said and "model-b" not in visiting.shown(test).partition("depends on")[2]
 
 
 @pytest.mark.parametrize(
@@ -53,7 +52,6 @@ def test_each_example_opens_with_one_click_and_shows_its_verdict(
         ([Upload("../../a.csv", b"item,A,B\n1,0,x\n2,1,y\n")], {}, "left out: `B`"),
         ([Upload("\0<b>.parquet", b"PAR1")], {}, "not a table"),
         ([Upload("t.csv", STRANGE)], {"scale": "9,1"}, "LOW,HIGH"),
-        ([Upload("t.csv", STRANGE)], {"item": "none"}, "unknown column"),
         ([Upload("t.csv", b"item,A,B\n" + b"".join(b"%d,1,0\n" % k for k in range(100_001)))], {}, "100,001 items"),
     ],
 )
@@ -67,8 +65,8 @@ def test_what_cannot_be_compared_is_said_without_a_place_of_the_server(
 def test_a_worker_is_ended_at_its_limit_and_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     assert json.loads(check_table([Upload("t.csv", STRANGE)], {})["files"][".json"])["systems"]
-    for name, files in (("_CPU_S", [Upload("t.csv", STRANGE)]), ("MOST_MB", [Upload("t.csv", b"\n" * 2_000_001)])):
-        monkeypatch.setattr(checks, name, 1)
+    for name, files in (("_WALL_S", [Upload("t.csv", STRANGE)]), ("MOST_MB", [Upload("t.csv", b"\n" * 200_000)])):
+        monkeypatch.setattr(checks, name, 0.1)
         with pytest.raises(DataError, match="at most"):
             check_table(files, {})
     assert list(tmp_path.iterdir()) == []
@@ -80,9 +78,7 @@ def test_a_worker_is_ended_at_its_limit_and_nothing_is_left(tmp_path: Path, monk
 def test_strange_names_can_do_nothing_in_a_browser(visit: Callable[[str], Visit], root: Path, look: str) -> None:
     seen = visit(look)
     page = seen.go("/", "h1")
-    file = {"name": "<i>.csv", "mimeType": "text/csv", "buffer": STRANGE}
-    page.locator("input[type=file]").set_input_files(file)
-    seen.settle(".hf-ranking")
+    page.locator("input[type=file]").set_input_files({"name": "<i>.csv", "mimeType": "text/csv", "buffer": STRANGE})
     with page.expect_download() as wanted:
         page.get_by_text("compared.html").click()
     assert b"<script" not in Path(wanted.value.path()).read_bytes()

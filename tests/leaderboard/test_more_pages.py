@@ -112,6 +112,10 @@ def test_every_pair_is_beside_the_page_with_the_figures_of_the_board() -> None:
     assert sum(len(data_of(page, f"compare/{k}")) for k, there in enumerate(listed["files"]) if there) == 6
 
 
+def test_the_ranking_has_the_card_of_its_matrix() -> None:
+    assert re.search(r"R1 shape \d+ systems, \d+ items, binary.*R10 good over", text(opened("leaderboard", **NOTES)))
+
+
 def test_a_system_shows_its_scores_and_its_record() -> None:
     said = text(opened("system", **NOTES, system="team-poor/poor"))
     assert "Team poor" in said and "2024-02" in said and "uploaded by the team" in said

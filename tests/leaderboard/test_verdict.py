@@ -44,7 +44,13 @@ def pair(one: str, two: str, difference: float, p_value: float) -> Pair:
 def said(lines: list[Line], pairs: list[Pair]) -> str | None:
     keys = {"edition": SPLIT.edition, "task": SPLIT.task, "split": SPLIT.kind}
     table = pl.DataFrame([keys | asdict(one) for one in pairs], schema=TABLES["pairs"].schema)
-    html = how_sure(lines, Board(_tables={"pairs": table}), SPLIT, plain_scale(SPLIT.task), NOWHERE)
+    html = how_sure(
+        lines,
+        Board(_tables={"pairs": table, "card": TABLES["card"].schema.to_frame()}),
+        SPLIT,
+        plain_scale(SPLIT.task),
+        NOWHERE,
+    )
     return (
         None if html is None else " ".join(re.sub(r"<[^>]*>", "", re.sub("</(li|p|summary)>", " ", str(html))).split())
     )

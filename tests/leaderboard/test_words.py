@@ -85,21 +85,13 @@ def test_a_system_without_reasons_has_no_section() -> None:
 @pytest.mark.parametrize(
     ("counts", "said"),
     [
-        (
-            (390, 12, 12, 0),
-            "It was wrong on 12 of 390 samples (3%). Most other ranked systems failed on all 12 as well.",
-        ),
-        ((390, 12, 12, 5), "wrong on 12 of 390 samples (3%). Most other ranked systems were right on 5 of all 12."),
-        ((390, 12, 8, 0), "Most other ranked systems failed on the 8 of them that other systems judged as well."),
-        ((390, 12, 8, 3), "Most other ranked systems were right on 3 of the 8 of them that other systems judged."),
         ((390, 12, 0, 0), "It was wrong on 12 of 390 samples (3%)."),
         ((390, 0, 0, 0), "Nowhere: it was right on all 390 samples."),
     ],
 )
-def test_mistakes_are_one_plain_sentence_or_two(counts: tuple[int, int, int, int], said: str) -> None:
+def test_mistakes_are_one_plain_sentence(counts: tuple[int, int, int, int], said: str) -> None:
     sentence = shown(_sentence(Mistakes("run", *counts), None))
     assert sentence.endswith(said)
-    assert sentence.count("Most other") == (counts[2] > 0)
 
 
 @pytest.mark.parametrize("label", [None, 0, 1])

@@ -377,6 +377,7 @@ def _rows(split: BoardSplit) -> Iterator[tuple[str, Iterable[object]]]:
         standings = standings_of(split.panel)
         yield "standings", standings.ranked
         yield "pairs", standings.pairs
+        yield "card", standings.card
         yield "ceilings", ceilings(split.panel)
 
 

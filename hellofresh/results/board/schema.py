@@ -14,6 +14,7 @@ from hellofresh.core.folders import FileEntry
 from hellofresh.core.parquet import Estimate, Table
 from hellofresh.core.plugins import plugins
 from hellofresh.core.systems import SystemId
+from hellofresh.results.card import CardRow
 from hellofresh.results.over_quarters import OverQuartersRow
 from hellofresh.results.split.tables import (
     AnswerRow,
@@ -614,6 +615,7 @@ TABLES: Mapping[str, Table[Any]] = {
     "ratings": Table(RatedRow, SPLIT_KEYS),
     "people": Table(PeopleRow, SPLIT_KEYS),
     "ceilings": Table(CeilingRow, SPLIT_KEYS),
+    "card": Table(CardRow, SPLIT_KEYS),
     "judges": Table(JudgeRow, SPLIT_KEYS),
     "responses": Table(RatedResponse, SPLIT_KEYS),
     "documents": Table(ShownDocument, SPLIT_KEYS),
