@@ -12,12 +12,14 @@ from functools import cache, partial
 from pathlib import Path
 
 from hellofresh.cli._output import CommandOutput
+from hellofresh.cli._show import show_scored
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition, parse_edition
 from hellofresh.core.errors import SubmissionError, UsageError
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.references import about_copied_responses
+from hellofresh.results.scoring.scores import ScoredSplit, score_submission
 from hellofresh.submissions.changes import check_changes, merged_at
 from hellofresh.submissions.check import Due, Submission, SubmissionCheck, check_predictions, inspect_submission
 from hellofresh.submissions.format import FILES, Fault, Prediction, has_split, predictions_file, read_predictions
@@ -125,6 +127,8 @@ def check(options: argparse.Namespace, output: CommandOutput) -> int:
     path: Path = options.path
     if options.against is not None:
         return _check_changes(options, output)
+    if options.score:
+        return _score(options, output)
     split = _split_of(options, path)
     edition = _edition_of(options, path, split)
     due = find_due(options.samples, edition, split)
@@ -290,6 +294,19 @@ def _check_changes(options: argparse.Namespace, output: CommandOutput) -> int:
         output.text(f"warning: {warning}")
     output.text(f"{len(faults)} fault(s): do not merge." if faults else "No fault.")
     return 1 if faults else 0
+
+
+def _score(options: argparse.Namespace, output: CommandOutput) -> int:
+    edition = _edition_of(options, options.path)
+    workspace = Workspace.from_environment()
+    due = due_in(workspace, edition)
+    checked = inspect_submission(options.path, due)
+    if checked.submission is None:
+        _show_findings(output, checked, due)
+        return 1
+    scores = score_submission(workspace, checked.submission, private=options.private)
+    show_scored(output, ScoredSplit(edition, scores), private=True)
+    return 0
 
 
 def _entry_row(item: SubmissionStanding, counts: str) -> tuple[str, str, str, str]:

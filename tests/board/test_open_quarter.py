@@ -129,7 +129,7 @@ COMMANDS = (
     ("runs", "show", "--json"),
     ("quarter", "status", "--json"),
     ("submission", "list", "--quarter", "2026Q3", "--json"),
-    ("submission", "check", "submissions/2026Q3/red/system"),
+    ("submission", "check", "submissions/2026Q3/red/system", "--score"),
     ("board", "export", "data/export", "--json"),
 )
 

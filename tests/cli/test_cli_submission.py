@@ -62,7 +62,12 @@ def test_the_whole_way_from_new_to_scored(run, at, cli) -> None:
     assert (added["state"], added["receipt"]["received"]) == ("added", OPEN)
     (entry,) = run("list", "--quarter", "2023Q2")["entries"]
     assert (entry["entry"], entry["tasks"], entry["flags"]) == ("acme/my-system", {"x-notes": "counts"}, [])
+    early = run("check", "submissions/2023Q2/acme/my-system", "--score", code=1, text=True)
+    assert "scored after the deadline, 2023-10-15T00:00:00Z" in early
     at(CLOSED)
+    assert "[not-revealed]" in run("check", "submissions/2023Q2/acme/my-system", "--score", code=1, text=True)
+    (score, *_) = run("check", "submissions/2023Q2/acme/my-system", "--score", "--private")
+    assert (score["system"], score["n"]) == ("My System", 24)
     for late in (("add", str(folder)), ("withdraw", "acme", "my-system", "--quarter", "2023Q2")):
         assert "[closed]" in run(*late, code=1, text=True)
     cli("score", "--quarter", "2023Q2")

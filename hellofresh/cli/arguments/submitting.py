@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hellofresh.cli.arguments.declare import EDITION, QUARTER, SPLIT, command, edition, option, posts_options
+from hellofresh.cli.arguments.declare import EDITION, PRIVATE, QUARTER, SPLIT, command, edition, option, posts_options
 
 REGIMES = ("zero-shot", "web-search", "agent", "other")
 INBOX_VARIABLE = "HELLOFRESH_INBOX"
@@ -52,6 +52,8 @@ COMMANDS = (
         option("path FILE|DIR", "a submission's folder, a file of predictions, or all submissions"),
         option("--against DIR", "path is all submissions: check what has changed since this earlier copy of them"),
         option("--author A", "with --against: account that made the change, see TEAMS.toml", default=""),
+        option("--score", "also score it, once the labels are revealed"),
+        PRIVATE,
         _EDITION,
         _SPLIT,
         _SAMPLES,

@@ -25,11 +25,12 @@ from numpy.typing import NDArray
 
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition
-from hellofresh.core.errors import DataError
+from hellofresh.core.errors import DataError, SubmissionError
 from hellofresh.core.files import sha256_file, write_json
 from hellofresh.core.intake import Intake
 from hellofresh.core.makers import makers
 from hellofresh.core.parquet import write_parquet
+from hellofresh.core.quarters import utc_text
 from hellofresh.core.stages import Stage
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.draw.prospective import OUTCOMES, load_prospective, prospective_outcomes, prospective_splits
@@ -42,6 +43,7 @@ from hellofresh.results.split.entries import (
     entries_of_runs,
     entries_of_submissions,
     lenient_entries,
+    of_submission,
     with_forecasts,
 )
 from hellofresh.results.split.judgements import Part, judgements_file, write_judgements, write_waiting
@@ -51,7 +53,7 @@ from hellofresh.results.split.tables import SCORES, Score
 from hellofresh.stats.draws import bootstrap_limits
 from hellofresh.stats.intervals import metric_interval, repetition_interval
 from hellofresh.stats.metrics import NO_ANSWER, Metric
-from hellofresh.submissions.check import Due
+from hellofresh.submissions.check import Due, Submission
 from hellofresh.submissions.released import due_in
 from hellofresh.tasks import Task, get_task, task_makers
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Label, Split, to_json
@@ -177,6 +179,53 @@ def write_scores(workspace: Workspace, scored: ScoredSplit) -> list[Path]:
 def _stored(workspace: Workspace, edition: Edition, split: str) -> list[Score]:
     tables = [workspace.scores(edition, split, private=private) for private in (False, True)]
     return [score for table in tables if table.is_file() for score in SCORES.rows(SCORES.read(table))]
+
+
+def score_submission(
+    workspace: Workspace, submission: Submission, moment: datetime | None = None, *, private: bool = False
+) -> list[Score]:
+    """Score one submission, in its place among the submissions or not.
+
+    Args:
+        workspace: where the releases are.
+        submission: what is scored.
+        moment: the time that counts as now.
+        private: whether the caller may know what follows from labels that are not public.
+
+    Raises:
+        SubmissionError: before the deadline, so that none can try what scores well; and before the reveal, unless
+            in private.
+        DataError: if the labels are not at hand.
+    """
+    moment = moment or now()
+    scores: list[Score] = []
+    for edition, name in workspace.released():
+        if edition != submission.edition:
+            continue
+        release = load_release(workspace, edition, get_task(name))
+        ids = {sample.id for sample in release.samples}
+        if not ids & submission.labels.keys():
+            continue
+        if not release.is_over(moment):
+            raise SubmissionError(
+                f"{name} {edition} is scored after the deadline, {utc_text(release.days.deadline)}",
+                fix="Try again then. Until then 'hellofresh submission check' shows what would be scored.",
+                code="before-deadline",
+            )
+        if not (private or labels_are_public(workspace, edition, name)):
+            raise SubmissionError(
+                f"{name} {edition} is scored after its labels are revealed, {utc_text(release.days.reveals)}",
+                fix="Try again then. Maintainers can add --private; keep the results private.",
+                code="not-revealed",
+            )
+        labels = load_labels(workspace, edition, release.task)
+        entry = of_submission(submission, ids)
+        rated, unrated = scorable(workspace, release, [entry])
+        if unrated:
+            fix = f"Have them rated first: hellofresh rate assign --prepare DIR --edition {edition} --task {name}"
+            raise SubmissionError(unrated[0], fix=fix, code="not-rated")
+        scores += _scores_of(release, labels, [item for item in rated if item.origin == entry.origin])
+    return scores
 
 
 def beside_others(workspace: Workspace, edition: Edition, task: Task, origin: str) -> list[Score]:
