@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 from scipy import stats as theirs
 
-from hellofresh import api as hf
+import hellofresh as hf
 from hellofresh.core.errors import HelloFreshError
 from hellofresh.results.card import card_of
 from hellofresh.results.comparison import ScoreComparison
