@@ -15,7 +15,7 @@ from hellofresh.core.files import sweep_leftovers, write_bytes
 from hellofresh.core.net.lock import locked
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.workspace import Workspace
-from hellofresh.pipeline.daily import Day, due_evaluations, post_summary, steps_due, summary_of
+from hellofresh.pipeline.daily import Day, StepState, due_evaluations, post_summary, steps_due, summary_of
 from hellofresh.pipeline.memory import Memory
 from hellofresh.pipeline.opening import open_release, openings
 from hellofresh.pipeline.sources import quarter_states
@@ -43,6 +43,8 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
             sweep_leftovers(Path(settings.daily.export).resolve().parent, deep=False)
         day.all_steps()
         summary = summary_of(workspace, day.results)
+        # What failed or waits is said each day until it is done.
+        news.known -= {line for one in day.results if one.state is not StepState.DONE for line in str(one).split("\n")}
         for line in summary.split("\n"):
             news.say(line)
         names = [result.name for result in day.results]
