@@ -181,7 +181,7 @@ def asked_job(
 
     Without output to the workspace, `aside` is a folder for temporary files.
     """
-    made: LivingJobs = resolve_name(LIVING[options.task].jobs)
+    made = LivingJobs(*resolve_name(LIVING[options.task].jobs))  # a pair is enough
     return made.asked(workspace, settings, options, aside, progress)
 
 
@@ -202,7 +202,7 @@ def configured_jobs(
     """
     jobs: list[CollectionJob] = []
     for task, living in LIVING.items():
-        made: LivingJobs = resolve_name(living.jobs)
+        made = LivingJobs(*resolve_name(living.jobs))
         try:
             jobs += made.configured(workspace, settings, quarter, task, afresh)
         except HelloFreshError as error:

@@ -453,7 +453,7 @@ def label_of(value: object, classes: Sequence[str]) -> object:
 
     Anything else is given back as it is, for the caller to refuse.
     """
-    if isinstance(value, float) and value.is_integer():  # as pandas writes whole numbers beside missing ones
+    if isinstance(value, float) and value.is_integer() and str(value) != "-0.0":  # as pandas writes whole numbers
         return int(value)
     names = {name.casefold(): number for number, name in enumerate(classes)}
     words = {"no": 0, "yes": 1} | names if len(classes) == 2 else names

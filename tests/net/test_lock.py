@@ -162,7 +162,7 @@ def imported(path: Path) -> set[str]:
 def test_only_programs_of_their_own_import_what_posix_alone_has(root: Path) -> None:
     files = [path for package in ("hellofresh", "collectors", "leaderboard") for path in (root / package).rglob("*.py")]
     posix = {path.relative_to(root).as_posix() for path in files if imported(path) & POSIX_ONLY}
-    assert posix == {WORKER}
+    assert posix == {WORKER, "leaderboard/data/checks.py"}  # the second within the worker alone
 
 
 def test_locks_and_runs_import_where_fcntl_is_missing(root: Path) -> None:

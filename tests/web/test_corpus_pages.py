@@ -23,7 +23,8 @@ SHORT = {"hostile/very-short"}
 UNSPACED = {"geography/fuji"}
 CARRIES_A_NOTE = "hostile/quotes-a-note"
 # A word is rare if few of the sample's posts and articles have it; function words of any language never are.
-RARE_AT_MOST, RARE_LENGTH, RARE_SHARED = 3, 4, 2
+RARE_AT_MOST, RARE_LENGTH, RARE_SHARED = 6, 4, 2  # several posts make the same claim
+SEARCHED_FROM = "2026-04"  # earlier quarters only train baselines
 
 _HAN_KANA = "぀-ヿ一-鿿"
 _TOKEN = re.compile(rf"[{_HAN_KANA}]|[^\W{_HAN_KANA}]+")
@@ -82,11 +83,12 @@ def sample_texts() -> tuple[str, ...]:
 
 @cache
 def topics() -> tuple[tuple[str, str], ...]:
-    """The sample's topics: each post with its notes, and each article as it began."""
+    """The topics of samples that models search for: each post with its notes, and each article as it began."""
     posts = [
         (post["text"][:60], " ".join([post["text"], *(note["text"] for note in post["note"])]))
         for content in sample_files("notes")
         for post in content["post"]
+        if post["at"] >= SEARCHED_FROM
     ]
     articles = [(content["title"], content["start"]["text"]) for content in sample_files("articles")]
     return (*posts, *articles)
