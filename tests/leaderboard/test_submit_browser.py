@@ -92,7 +92,7 @@ def assert_sound(seen: Visit) -> None:
 def test_a_bad_file_is_told_what_is_wrong_line_by_line(visit, files, root, look: str) -> None:
     seen = visit(look)
     page = seen.go("/submit", ".hf ol")
-    bad = files.predictions().replace(b'"label": 1', b'"label": "yes"', 1) + b'{"id": NaN}\n'
+    bad = files.predictions().replace(b'"label": 1', b'"label": "perhaps"', 1) + b'{"id": NaN}\n'
     upload(seen, PREDICTIONS, bad, "predictions.jsonl")
     rows = page.locator(".hf-faults tbody tr")
     expect(rows).to_have_count(2)

@@ -103,7 +103,7 @@ def test_what_is_right_passes_and_is_what_the_command_line_would_take(tmp_path) 
 
 def test_findings_say_file_line_and_field() -> None:
     bad = {
-        "predictions.jsonl line 2, label": uploaded(PREDICTIONS.replace(b'"label":0', b'"label":"yes"')),
+        "predictions.jsonl line 2, label": uploaded(PREDICTIONS.replace(b'"label":0', b'"label":"perhaps"')),
         "system.toml, regime": uploaded(system=INFO.replace(b"zero-shot", b"guess")),
         "predictions.csv line 3": uploaded(b"id,label\nxn-1,1\nxn-2,maybe\n", file="x.CSV"),
     }
