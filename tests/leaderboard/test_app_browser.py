@@ -106,21 +106,31 @@ def test_a_walk_over_all_pages_leads_back_and_forward_to_the_same_pages(
     visit: Callable[[str], Visit], thorough: bool
 ) -> None:
     chance = random.Random(5)  # which links a visitor follows
-    for _ in range(20 if thorough else 2):
-        seen = visit("light")
-        page = go(seen, "")
-        pages = [where(seen)]
-        for _ in range(5):
-            if page.get_by_role("dialog").count():  # an opened sample covers the page's links
-                break
-            links = page.locator("a[href]:visible")
-            ways = [place for place, inner in enumerate(links.evaluate_all(INNER)) if inner]
-            links.nth(chance.choice(ways)).click()
-            pages.append(where(seen))
-        for step, there in ((page.go_back, pages[-2::-1]), (page.go_forward, pages[1:])):
-            for one in there:
-                step()
-                assert where(seen) == one
+    for number in range(20 if thorough else 2):
+        before = chance.getstate()
+        if not walked(visit("light"), chance):
+            # On a busy machine Streamlit may send an address late, which ends the way forward: walk there once more.
+            chance.setstate(before)
+            assert walked(visit("light"), chance), f"walk {number}"
+
+
+def walked(seen: Visit, chance: random.Random) -> bool:
+    """Whether a walk of five steps leads back and forward to the same pages."""
+    page = go(seen, "")
+    pages = [where(seen)]
+    for _ in range(5):
+        if page.get_by_role("dialog").count():  # an opened sample covers the page's links
+            break
+        links = page.locator("a[href]:visible")
+        ways = [place for place, inner in enumerate(links.evaluate_all(INNER)) if inner]
+        links.nth(chance.choice(ways)).click()
+        pages.append(where(seen))
+    for step, there in ((page.go_back, pages[-2::-1]), (page.go_forward, pages[1:])):
+        for one in there:
+            step()
+            if where(seen) != one:
+                return False
+    return True
 
 
 INNER = """links => links.map(one => one.host === location.host && one.target !== "_blank" &&
