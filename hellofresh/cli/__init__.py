@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from hellofresh.cli._output import CommandOutput
 
 
+_NOT_READ = frozenset({"missing-file", "missing-posts", "missing-source", "other-file"})
+"""Codes of errors about a file that is read and is not there."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     words = sys.argv[1:] if arguments is None else arguments
@@ -74,10 +78,9 @@ def _reported(options: argparse.Namespace, output: CommandOutput, words: Sequenc
 
 def _absent(words: Sequence[str], error: HelloFreshError) -> list[str]:
     """A note that a typed path which an error names does not exist, with the nearest name: one rule for all readers."""
-    path, typed = Path(error.where), any(error.where in word for word in words)
-    if not (error.where and typed) or error.where.startswith("-") or re.search("://|,", error.where):
-        return []
-    if "writ" in error.what or os.path.lexists(path):
+    path, typed = Path(error.where), {part for word in words for part in (word, *re.split("[=:]", word))}
+    is_read = error.code in _NOT_READ or re.search("No such file|FileNotFound", str(error))
+    if not error.where or error.where not in typed or not is_read or os.path.lexists(path):
         return []
     beside = [item.name for item in path.parent.iterdir()] if path.parent.is_dir() else []
     near = get_close_matches(path.name, beside, n=1)

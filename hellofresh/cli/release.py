@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -89,10 +89,16 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
         return 0
     log = workspace.root / "logs" / f"release-{now():%Y-%m-%d}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("a", encoding="utf-8") as file:
+    with log.open("a+", encoding="utf-8") as file:
+        start = file.tell()
         show = BriefShow(output, log=ConsoleShow(CommandOutput(as_json=False, file=file)))
-        go(Steps(workspace, options.submissions, show, options.yes_it_is))
-    output.say(f"Everything else, notes and warnings too, is in {workspace.portable(log)}")
+        try:
+            go(Steps(workspace, options.submissions, show, options.yes_it_is))
+        finally:
+            file.seek(start)
+            kinds = Counter(line.partition(":")[0] for line in file)
+            counts = f"{kinds['warning']} warnings, {kinds['note']} notes"
+            output.say(f"Everything else ({counts}): {workspace.portable(log)}")
     return 0
 
 

@@ -141,14 +141,17 @@ def _ask_all(
 ) -> str:
     """Ask by every regime and model, and score; returns what was asked, in words."""
     reports: list[EvaluationReport | None] = []
-    for edition in _asked_editions(steps.workspace, by_edition, most):
+    editions = _asked_editions(steps.workspace, by_edition, most)
+    for edition in editions:
         for task in by_edition[edition]:
             if task.classes:  # written responses are judged by others
                 for regime, model in asked:
                     reports.append(ask(steps, Evaluation(edition, task, model, regime, limit=limit), LEAVES_OUT))
         score(steps, edition)
     made = [report for report in reports if report is not None]
-    return f"{sum(report.judged for report in made):,} samples in {len(made)} runs"
+    older = len(by_edition) - len(editions)
+    left = f"; {older} older quarters left out" if older else ""
+    return f"{sum(report.judged for report in made):,} samples in {len(made)} runs{left}"
 
 
 def _asked_editions(workspace: Workspace, by_edition: Mapping[Edition, Sequence[Task]], most: int) -> list[Edition]:

@@ -241,7 +241,11 @@ ANSWERS: Mapping[type[Output], str] = {Choice: "label", Response: "text", Rankin
 MOST_REPETITIONS = 20
 _OPTIONAL = ("probabilities", "certainty", "confidence", "rationale", "sources", "repetition", "status")
 _COLUMNS = ("id", *ANSWERS.values(), *_OPTIONAL)
-_LABELS: Mapping[str, int | None] = {**{str(label): label for label in range(MOST_CLASSES)}, "": None, "null": None}
+_LABELS: Mapping[str, int | None] = {
+    **{f"{label}{end}": label for label in range(MOST_CLASSES) for end in ("", ".0")},
+    "": None,
+    "null": None,
+}
 _NUMBER = re.compile(r"[0-9]{1,20}(\.[0-9]{0,30})?([eE]-?[0-9]{1,3})?")
 _WHOLE = re.compile(r"[0-9]{1,3}")
 _SUM_TOLERANCE = 0.01
@@ -555,7 +559,7 @@ def _number(column: str, cell: str) -> float:
 
 
 _READERS: Mapping[str, Callable[[str, str], object]] = {
-    "label": lambda _, cell: _LABELS.get(cell.removesuffix(".0"), cell),
+    "label": lambda _, cell: _LABELS.get(cell, cell),
     "documents": lambda _, cell: cell.split() or None,
     "sources": lambda _, cell: cell.split(),
     "probabilities": lambda column, cell: [_number(column, part) for part in cell.split()],

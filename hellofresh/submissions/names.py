@@ -91,7 +91,10 @@ def vendor_in(name: str) -> str:
 
 
 def _reads_as(word: str, maker: str) -> bool:
-    """Whether skeletons are equal, letters without a Latin look-alike standing for any (at most half of four)."""
+    """Whether two skeletons are equal, where a letter without a Latin look-alike may be any letter.
+
+    At most half of the letters may be such, and only in a maker's name of four letters or more.
+    """
     odd = sum(not char.isascii() for char in word)
     alike = len(word) == len(maker) and all(a == b or not a.isascii() for a, b in zip(word, maker, strict=True))
     return alike and (not odd or (len(maker) >= 4 and 2 * odd <= len(maker)))

@@ -62,7 +62,10 @@ def check_table(files: Sequence[Upload], options: Mapping[str, Any]) -> Mapping[
         raise WorkspaceError(what, fix="Try again later.", code="unwritable") from error
     if done.returncode:
         logging.getLogger("leaderboard").error("a check of a table ended with %s", done.returncode)
-        raise _too_much()
+        if done.returncode < 0:  # by a signal: the limit of time, or of memory
+            raise _too_much()
+        fix = "If it is a table, report it with the file. On your own machine: hellofresh compare FILE --card"
+        raise DataError("the table could not be read, or needs too much memory", fix=fix, code="not-compared")
     found: Mapping[str, Any] = json.loads(done.stdout)
     return found
 

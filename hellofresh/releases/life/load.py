@@ -24,7 +24,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.releases.draw.escrow import commitment_of
 from hellofresh.releases.life.manifest import (
     MANIFEST,
-    Correction,
+    LabelCorrection,
     Manifest,
     calendar_of,
     read_manifest,
@@ -159,7 +159,7 @@ class Release:
     without_texts: frozenset[str] = frozenset()
     taken_down: tuple[str, ...] = ()
     revealed: bool = False
-    corrections: tuple[Correction, ...] = ()
+    corrections: tuple[LabelCorrection, ...] = ()
 
     @property
     def days(self) -> Calendar:

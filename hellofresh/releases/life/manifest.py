@@ -71,7 +71,7 @@ class Tombstone:
 
 
 @dataclass(frozen=True, slots=True)
-class Correction(Tombstone):
+class LabelCorrection(Tombstone):
     """A public label that was wrong: the right one in place of the one that was committed to, why, and when."""
 
     label: NonNegativeInt
@@ -219,7 +219,7 @@ class Manifest(Open):
     samples_at_opening: str | None = None
     dataset: DatasetFacts | None = None
     takedowns: tuple[Tombstone, ...] = ()
-    corrections: tuple[Correction, ...] = ()
+    corrections: tuple[LabelCorrection, ...] = ()
 
     @field_validator("calendar")
     @classmethod

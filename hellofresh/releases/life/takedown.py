@@ -18,7 +18,7 @@ from hellofresh.releases.exposure import keep_sketches, places, record
 from hellofresh.releases.life.load import UnfilledSample, load_labels
 from hellofresh.releases.life.manifest import (
     TOMBSTONES,
-    Correction,
+    LabelCorrection,
     Manifest,
     Tombstone,
     amend_manifest,
@@ -127,7 +127,7 @@ def correct_label(workspace: Workspace, key: str, label: int, reason: str, momen
     if key not in labels or label not in classes or label == labels[key].label:
         expected = f"a public label of a main split, and another one of {', '.join(map(str, classes))}"
         raise UsageError(f"the label of {key} cannot become {label}", expected=expected, code="bad-correction")
-    new = Correction(key, reason.strip(), utc_text(moment), label, labels[key].label)
+    new = LabelCorrection(key, reason.strip(), utc_text(moment), label, labels[key].label)
     written = amend_manifest(folder, manifest.amended(corrections=(*manifest.corrections, new)), [])
     Stage.amend(workspace, f"release/{edition}/{task.name}", written)
     return TakedownReport(edition, task.name, (key,), (), manifest.version + 1)
