@@ -9,6 +9,7 @@ import inspect
 import json
 import os
 import shutil
+import tempfile
 import threading
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -312,7 +313,8 @@ def built_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Calla
                 original.mkdir()
                 fill(original)
                 done.touch()
-        return shutil.copytree(original, own / name, symlinks=True)
+        # A new folder each time: a process that takes tests over from another sets a module up twice.
+        return shutil.copytree(original, Path(tempfile.mkdtemp(dir=own)) / name, symlinks=True)
 
     return folder
 

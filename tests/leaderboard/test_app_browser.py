@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -106,42 +107,35 @@ def test_a_walk_over_all_pages_leads_back_and_forward_to_the_same_pages(
     visit: Callable[[str], Visit], thorough: bool
 ) -> None:
     chance = random.Random(5)  # which links a visitor follows
-    for number in range(20 if thorough else 2):
-        before = chance.getstate()
-        if not walked(visit("light"), chance):
-            # On a busy machine Streamlit may send an address late, which ends the way forward: walk there once more.
-            chance.setstate(before)
-            assert walked(visit("light"), chance), f"walk {number}"
+    for _ in range(20 if thorough else 2):
+        seen = visit("light")
+        page = go(seen, "")
+        pages = [where(seen)]
+        for _ in range(5):
+            if page.get_by_role("dialog").count():  # an opened sample covers the page's links
+                break
+            links = page.locator("a[href]:visible")
+            ways = [place for place, inner in enumerate(links.evaluate_all(INNER)) if inner]
+            links.nth(chance.choice(ways)).click()
+            pages.append(where(seen))
+            assert pages[-1][0] != pages[-2][0]
+        for step, there in ((page.go_back, pages[-2::-1]), (page.go_forward, pages[1:])):
+            for one in there:
+                step()
+                assert where(seen) == one
 
 
-def walked(seen: Visit, chance: random.Random) -> bool:
-    """Whether a walk of five steps leads back and forward to the same pages."""
-    page = go(seen, "")
-    pages = [where(seen)]
-    for _ in range(5):
-        if page.get_by_role("dialog").count():  # an opened sample covers the page's links
-            break
-        links = page.locator("a[href]:visible")
-        ways = [place for place, inner in enumerate(links.evaluate_all(INNER)) if inner]
-        links.nth(chance.choice(ways)).click()
-        pages.append(where(seen))
-    for step, there in ((page.go_back, pages[-2::-1]), (page.go_forward, pages[1:])):
-        for one in there:
-            step()
-            if where(seen) != one:
-                return False
-    return True
-
-
+# The menu's item of the page that is shown leads nowhere.
 INNER = """links => links.map(one => one.host === location.host && one.target !== "_blank" &&
-  !one.hasAttribute("download") && !one.href.includes("#") && one.href !== location.href)"""
+  !one.hasAttribute("download") && !one.href.includes("#") && one.href !== location.href &&
+  !(one.closest("[class*=hf-menu]") && one.pathname === location.pathname))"""
 
 
 def where(seen: Visit) -> tuple[str, str]:
     """The address and the heading of the page that has come to rest."""
     readings: list[tuple[str, str]] = []
-    while len(readings) < 4 or len(set(readings[-4:])) > 1:  # an address changes before its page is drawn
-        seen.page.wait_for_timeout(300)
+    while len(readings) < 3 or len(set(readings[-3:])) > 1:  # an address changes before its page is drawn
+        seen.page.wait_for_timeout(250)
         seen.settle(".hf-foot")
         readings.append((seen.page.url, seen.page.locator("h1").first.inner_text()))
     return readings[-1]
@@ -159,7 +153,7 @@ def test_a_ticked_sample_opens_where_it_is_and_a_chart_tells_its_numbers(visit: 
     opened.get_by_role("button", name="Close").click()
     expect(opened).to_be_hidden()
     seen.settle(".hf-foot")
-    assert "sample" not in seen.query
+    expect(page).not_to_have_url(re.compile("sample="))
     page = go(seen, "leaderboard")
     page.get_by_role("tab", name="Charts").click()
     chart = page.locator("[data-testid=stVegaLiteChart]").first
