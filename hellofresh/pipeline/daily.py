@@ -6,7 +6,6 @@ does not delay the reveal of a quarter.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import sys
@@ -30,6 +29,7 @@ from collectors.notes.snapshot import PUBLIC_URL, DumpRequest, download, newest_
 from hellofresh.config import Settings
 from hellofresh.core.clock import now
 from hellofresh.core.errors import ConfigError, HelloFreshError, ReleaseError, RunError, SourceError
+from hellofresh.core.executors import completed
 from hellofresh.core.files import read_model, sha256_file, write_json
 from hellofresh.core.net import may_carry_key
 from hellofresh.core.net.http import HttpClient, UnusableReplyError
@@ -470,5 +470,5 @@ def post_summary(variable: str, summary: str) -> None:
             await client.close()
         return "" if reply.status < 300 else f"HTTP {reply.status}"
 
-    if problem := asyncio.run(post()):
+    if problem := completed(post()):
         raise SourceError(f"the hook did not take the summary ({problem})", where=variable, code="hook-failed")
