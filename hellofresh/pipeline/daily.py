@@ -194,7 +194,8 @@ class Day:
         # Submissions from before the deadline count, and none is accepted after the reveal.
         if os.environ.get(VARIABLE):
             self.attempt("collect the inbox", self._inbox)
-        self._reveals()
+        for quarter, name in living(self.workspace):
+            self._reveal(quarter, name)
         self.attempt("take down samples whose posts are gone", lambda: drop_gone(self.steps))
 
     def _results(self) -> None:
@@ -244,10 +245,6 @@ class Day:
     def _publish_to(self, hub: str) -> None:
         confirm_publication(self.steps.witness)
         publish_to_hub(self.workspace, Hub.from_environment(hub), now())
-
-    def _reveals(self) -> None:
-        for quarter, name in living(self.workspace):
-            self._reveal(quarter, name)
 
     def _reveal(self, quarter: Quarter, name: str) -> None:
         what = f"reveal {name} {quarter}"
