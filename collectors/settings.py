@@ -82,7 +82,7 @@ class NotesAsked:
     ] = None
     posts_from: Annotated[
         tuple[str, ...],
-        Option("service to ask for posts: api-v2", "NAMES", parse=_names, group=_NOTES),
+        Option("service that posts are fetched from: api-v2", "NAMES", parse=_names, group=_NOTES),
     ] = ()
 
 
@@ -109,10 +109,8 @@ class LabelSource(StrEnum):
 
 
 _LABEL = "status used as the label: the locked one (default), or the current one of old enough notes"
-_INCOMPLETE = (
-    "keep posts whose texts show words of a web page or that media are missing, from a file that does not mention media"
-)
-_PARTIAL = "accept a dump though over 1%% of the notes are in one of notes and status history only"
+_INCOMPLETE = "keep posts with words of a web page or signs of missing media, from a file without a media column"
+_PARTIAL = "accept a dump with over 1%% of the notes in only one of notes and status history"
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +189,7 @@ class RatingsAsked:
     table: Annotated[
         Path | None,
         Option(
-            "ratings: in place of --dump and --quarter, votes of any people: a table rater,item,vote (CSV)",
+            "ratings: instead of --dump and --quarter, votes of any people: a table rater,item,vote (CSV)",
             "FILE",
             parse=Path,
         ),
@@ -210,7 +208,7 @@ class RatingsAsked:
     ] = None
 
 
-_LIVE = "wikipedia-edits: the live API of a wiki (docs/sources.md says what your duties are)"
+_LIVE = "wikipedia-edits: the live API of a wiki (your duties: docs/sources.md)"
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,7 +178,7 @@ class Evaluation:
     allowed: Annotated[
         tuple[str, ...],
         Option(
-            "read this group of sources that hold the task's answers, such as fact-checkers, to see what it changes",
+            "also read a group of blocked sources, such as fact-checkers, to see what it changes",
             "GROUP",
             "--allow",
             many=True,
@@ -190,7 +190,7 @@ class Evaluation:
     # How much is asked and scored.
     prompts: Annotated[
         str,
-        Option("all, or ids such as manual,rephrased-1 (default: all usual ones)", "P", read=_joined, part=Part.EXTENT),
+        Option("all, or ids such as manual,rephrased-1 (default: the usual ones)", "P", read=_joined, part=Part.EXTENT),
     ] = ""
     limit: Annotated[
         int | None, Option("judge N samples (default: the model's own limit)", "N", parse=int, part=Part.EXTENT)
@@ -215,10 +215,11 @@ class Evaluation:
     ] = False
     stored_only: Annotated[
         bool,
-        Option("ask nothing: samples whose answers are stored count, such as of a retired model", part=Part.PROCESS),
+        Option("ask nothing; score the samples with stored answers, such as a retired model's", part=Part.PROCESS),
     ] = False
     go_on: Annotated[
-        bool, Option("go on where the first answers were cut off or empty, which count as wrong", part=Part.PROCESS)
+        bool,
+        Option("continue if the first answers were cut off or empty, which count as wrong", part=Part.PROCESS),
     ] = False
     replay: Annotated[
         bool, Option("replay the run's stored searches and pages, without the network", part=Part.PROCESS)

@@ -128,7 +128,7 @@ def test_help_of_evaluate_has_every_field_under_a_title(capsys: pytest.CaptureFi
     shown = capsys.readouterr().out
     assert {field.flag_of(name) for name, field in OPTIONS.items()} <= {*re.findall(r"^  (--\S+)", shown, re.MULTILINE)}
     titles = re.findall(r"^([a-z][a-z, ]+):$", shown, re.MULTILINE)
-    ours = ["options", "what is judged", "who is asked, and how", "bounds", "what comes of it"]
+    ours = ["options", "samples", "model, regime and prompts", "bounds", "result"]
     assert [title for title in titles if title != "further options"] == ours
     assert shown.count("\nhellofresh evaluate --") == 3
 

@@ -227,6 +227,6 @@ def edition(
 EDITION = edition(required=True)
 QUARTER = option("--quarter Q", "quarter, such as 2023Q2", required=True)
 BASE_URL = option("--base-url URL", "the endpoint of openai:NAME (default: OPENAI_BASE_URL)")
-DRY_RUN = option("--dry-run", "show what it may take at most, and is expected to take; send and write nothing")
+DRY_RUN = option("--dry-run", "estimate requests, cost and time, expected and at most; send and write nothing")
 PRIVATE = option("--private", "for maintainers: use labels before they are revealed; keep the results private")
 SPLIT = ("main", "prospective")

@@ -36,12 +36,12 @@ COMMANDS = (
         "Evaluate a model on the samples of a released edition, and keep every response.",
         "evaluate:run",
         *grouped(
-            "what is judged",
-            edition("such as 2023Q2 or liar-new@588 (default: the newest one at hand, or the bundled sample)"),
+            "samples",
+            edition("such as 2023Q2 or liar-new@588 (default: the newest on disk, or the bundled sample)"),
             *fields(*_JUDGED, required=()),
         ),
         *grouped(
-            "who is asked, and how",
+            "model, regime and prompts",
             *fields(*_SYSTEM),
             option("--agent FILE:FUNCTION", "an agent of your own instead of a regime, such as my_agent.py:solve"),
             *fields(*_ASKED),
@@ -49,7 +49,7 @@ COMMANDS = (
         ),
         *grouped("bounds", *fields(*_BOUNDS)),
         *grouped("further options", *fields(*(name for name in OPTIONS if name not in _GROUPED), required=())),
-        *grouped("what comes of it", option("--board", "then score the edition and build the board"), DRY_RUN),
+        *grouped("result", option("--board", "then score the edition and build the board"), DRY_RUN),
         timed=True,
         epilog="Examples:\n"
         "hellofresh evaluate --model coin\n"
@@ -115,7 +115,7 @@ COMMANDS = (
     ),
     command(
         "compare",
-        "Is first place real? Compare systems in a table of scores: ranks, all pairs, and what the items can tell.",
+        "Is first place real? Compare systems in a table of scores: ranks, all pairs, and what the items can show.",
         "compare:run",
         option(
             "files FILE",
@@ -128,7 +128,7 @@ COMMANDS = (
         option("--system COLUMN", "the column of systems", default=""),
         option("--score COLUMN", "the column of scores", default=""),
         option("--cluster COLUMN", "items of one cluster belong together, such as questions on one text", default=""),
-        option("--repeat COLUMN", "tells repetitions of an item apart; their mean counts", default=""),
+        option("--repeat COLUMN", "the column that numbers repetitions of an item, which are averaged", default=""),
         option("--systems NAMES", "the columns that are systems, or the systems to keep: a,b", default=""),
         option("--without NAMES", "columns, systems or items to leave out: a,b", default=""),
         option(
@@ -136,13 +136,13 @@ COMMANDS = (
         ),
         option(
             "--missing HOW",
-            "fit missing scores, count them as wrong, or drop their items",
+            "fit missing scores, count them as wrong, or drop their items: fit, wrong, drop",
             default="fit",
             choices=("fit", "wrong", "drop"),
         ),
         option("--baseline NAME", "compare the others with this system only", default=""),
-        option("--lower-is-better", "of errors and costs"),
-        option("--card", "also what a leaderboard owes its readers (Leaderboard Reporting Standard)"),
+        option("--lower-is-better", "lower scores are better, as of errors and costs"),
+        option("--card", "also the ten fields of the Leaderboard Reporting Standard"),
         option("--out FILE", "also write it: .html (one page), .svg, .tex or .md", Path),
         epilog="Example: hellofresh compare scores.csv --cluster article --out compared.html",
     ),
@@ -152,8 +152,7 @@ COMMANDS = (
         "analyse:run",
         option(
             "name NAME",
-            "an analysis; 'list' names them; all; or agents: print tables of what agents did, their sources, "
-            "searches and certainty",
+            "an analysis; list: their names; all; or agents: tables of agents' sources, searches and certainty",
         ),
         edition(),
         option("--task T", "only this task (default: all that are released)"),
@@ -174,7 +173,7 @@ COMMANDS = (
         "board:export",
         option("folder DIR", "output folder: new, empty, or an earlier export, which is replaced"),
         option("--space", "add the README of a static Space of the Hugging Face hub"),
-        option("--instances", "add what each system said of each sample, for Every Eval Ever: up to a kilobyte each"),
+        option("--instances", "add each system's answer to each sample, for Every Eval Ever: up to a kilobyte each"),
         option("--serve N", "then serve it on this machine, on this port (default: 8501)", nargs="?", const=8501),
         epilog="Example: hellofresh board export public/ (then open public/index.html, or push it to GitHub Pages)",
     ),
@@ -201,7 +200,7 @@ COMMANDS = (
         option("--prompt-set SET", "paper, standard, or a TOML file"),
         option("--sample ID", "fill them from this sample (with --edition)"),
         edition("the sample's edition, such as 2023Q2"),
-        option("--rephrase MODEL[,MODEL]", "models that rephrase, once each (regime: zero-shot if left out)"),
+        option("--rephrase MODEL[,MODEL]", "models that rephrase, once each (default regime: zero-shot)"),
         BASE_URL,
         option("--out FILE", "with --rephrase: TOML file to write"),
     ),

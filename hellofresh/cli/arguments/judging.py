@@ -11,7 +11,7 @@ _NEW_STUDY = (option("--edition E", "edition, such as corrections@2", required=T
 COMMANDS = (
     command(
         "judge",
-        "Judge the responses of a rated study, blinded, by a model or otherwise; the ratings join those of people.",
+        "Have a model or another judge rate a study's responses, blinded; its ratings are kept beside people's.",
         "judge:run_judge",
         option("--edition E", f"edition of the study (default: {MUSE}; rewards: none)"),
         option("--task T", "its task (default: corrections; rewards: claim-responses)"),
@@ -26,8 +26,8 @@ COMMANDS = (
         BASE_URL,
         option(
             "--rubric R",
-            "model: judge by this rubric, or a file, the reasons of runs on a task of classes (missing-evidence, "
-            "justification-4), or posts themselves (inaccuracy)",
+            "model: a rubric's name or file; missing-evidence and justification-4 judge the reasons of runs on a "
+            "task with classes, inaccuracy the posts themselves",
         ),
         option(
             "--mode",
@@ -41,7 +41,7 @@ COMMANDS = (
         option("--reward DIR", "rewards: folder of a model of 'hellofresh train reward'", many=True, dest="rewards"),
         option("--retriever R", "rewards: finds the evidence to judge by (bm25+minilm)", default="bm25+minilm"),
         option("--responses FILE", "rewards: further responses, as JSONL: sample, system and text"),
-        option("--learnt FILE", "rewards: responses that a model was trained on (column response), to find copies of"),
+        option("--learnt FILE", "rewards: responses that a model was trained on (column response), to find copies"),
         epilog="Example: hellofresh judge --by rewards --edition claim-responses@dev-207-62023170 "
         "--reward data/training/refutation --reward data/training/factuality --reward data/training/politeness",
     ),
@@ -53,27 +53,27 @@ COMMANDS = (
         _TASK,
         option(
             "--kind",
-            "results: systems by overall quality, every two of them compared, by part and by criterion; agreement: "
-            "kappa, Krippendorff's alpha and observed agreement of raters; standings: ranks, intervals and tie "
-            "groups; judges: each judge against people, and what sways it (default: results)",
+            "results: systems by overall quality, in pairs, by part and by criterion; agreement: kappa, "
+            "Krippendorff's alpha and observed agreement of raters; standings: ranks, intervals and tie groups; "
+            "judges: each judge against people, and its biases (default: results)",
             choices=("results", "agreement", "standings", "judges"),
             default="results",
         ),
         option("--export FILE", "write the ratings as JSONL instead, each with its system"),
         option(
             "--p-values",
-            "results: published as the released study made them, from rows that stand twice; far too small",
+            "results: published: as in the released study, from rows counted twice; far too small",
             choices=("honest", "published"),
             default="honest",
         ),
         option(
-            "--own JUDGE=SYSTEM", "judges: a system that is the judge itself, to see whether it prefers it", many=True
+            "--own JUDGE=SYSTEM", "judges: the system that a judge wrote, to see whether it prefers itself", many=True
         ),
         PRIVATE,
     ),
     command(
         "rate assign",
-        "Assign responses to raters in pairs: blinded, at random, a share of them to both of a pair. Or, for a task of "
+        "Assign responses to pairs of raters, blinded and at random; both rate a share of them. Or, for a task of "
         "classes such as x-notes, ask people to predict the labels of an open quarter.",
         "rate_people:run_assign",
         *_NEW_STUDY,
@@ -83,25 +83,25 @@ COMMANDS = (
         ),
         option(
             "--run RUN",
-            "with --prepare: a run whose responses are rated ; submissions that count always are",
+            "with --prepare: a run to be rated, beside the submissions that count",
             many=True,
             dest="runs",
         ),
         option(
             "--samples FILE|N",
-            "what was responded to, as JSONL; or how many samples of the quarter people predict (default: 60)",
+            "the samples, as JSONL; or how many samples of the quarter people predict (default: 60)",
         ),
         option("--responses FILE", "responses of systems, as JSONL"),
         option("--rater NAME", "a rater's name; it stays private", many=True),
-        option("--rubric R", "a rubric's name or file (default: the one that the task's systems are ranked by)"),
+        option("--rubric R", "a rubric's name or file (default: the task's)"),
         option("--share S", "share of a rater's samples that the other rates too (default: 0.3)", float, default=0.3),
-        option("--onboarding N", "samples that all start with, for practice (default: 0)", default=0),
+        option("--onboarding N", "practice samples that every rater begins with (default: 0)", default=0),
         epilog="Example: hellofresh rate assign --task x-notes --edition 2026Q4 --samples 60 "
         "--rater A --rater B --rater C --rater D --rater E",
     ),
     command(
         "rate serve",
-        "Serve the pages of assigned raters, which then hand over their ratings by themselves.",
+        "Serve the pages of assigned raters, which then submit by themselves.",
         "rate_people:run_serve",
         *_NEW_STUDY,
         option("--port N", "port (default: 8502)", default=8502),
@@ -109,10 +109,10 @@ COMMANDS = (
     ),
     command(
         "rate close",
-        "Close a study: nothing more is taken, and its ratings and key become tables.",
+        "Close a study: it accepts no more ratings, and its ratings and key become tables.",
         "rate_people:run_close",
         *_NEW_STUDY,
-        option("--file FILE", "first take what a rater's page gave as a file", many=True),
-        option("--incomplete", "close although responses are not rated"),
+        option("--file FILE", "first import a file that a rater's page saved", many=True),
+        option("--incomplete", "close although some responses are unrated"),
     ),
 )

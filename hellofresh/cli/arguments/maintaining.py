@@ -28,7 +28,7 @@ def _number_or_all(text: str) -> int | str:
     raise ValueError(text)
 
 
-_WITNESS = option("--yes-it-is DAY", "today's day, if what cannot be undone waits for another witness of the time")
+_WITNESS = option("--yes-it-is DAY", "today's date, to confirm the clock if a step that cannot be undone waits")
 _DAY = "day of the dump, such as 2026-07-23 (default: the newest"
 _RATINGS = "also download the ratings (11 GB), to count votes"
 
@@ -36,7 +36,7 @@ _RATINGS = "also download the ratings (11 GB), to count votes"
 def _add_collect(parser: argparse.ArgumentParser) -> None:
     """Add the living task as the first argument, and the options of each."""
     handlers = dict.fromkeys(LIVING, "sources:collect") | {"ratings": "sources:fit_ratings"}
-    tasks = Variants(parser, "task", handlers, f"what is collected: {', '.join(handlers)}")
+    tasks = Variants(parser, "task", handlers, f"what to collect: {', '.join(handlers)}")
     of_tasks = dict.fromkeys(LIVING, False)
     about = "keep undecided samples too, for 'hellofresh release prospective'"
     tasks.add("--pending", of_tasks, action="store_true", help=about)
@@ -56,7 +56,7 @@ def _add_archive(parser: argparse.ArgumentParser) -> None:
     """Add the task whose source publishes dumps, or the bundled sample, and the options of each."""
     dumps = {"x-notes": "sources:archive_notes", "wikipedia-edits": "sources:archive_edits"}
     handlers = dumps | {"sample": "sources:write_sample"}
-    add = Variants(parser, "task", handlers, f"whose source: {', '.join(handlers)}").add
+    add = Variants(parser, "task", handlers, f"the source: {', '.join(handlers)}").add
     about = f"{_DAY} of the last 14 days; of a wiki, the newest that is finished)"
     add("--date", dict.fromkeys(dumps), type=to_day, metavar="D", help=about)
     add("--ratings", {"x-notes": False}, action="store_true", help=f"x-notes: {_RATINGS}")
@@ -75,7 +75,7 @@ def _add_archive(parser: argparse.ArgumentParser) -> None:
 
 _ABOUT_TASKS = " ".join(f"{task.name}: {task.about.removeprefix('Collect ')}" for task in LIVING.values())
 _ABOUT_TASKS += (
-    " ratings: of a Community Notes dump, fitted, so that notes stand out that people who disagree find helpful."
+    " ratings: votes of a Community Notes dump, fitted to find the notes that people who disagree call helpful."
 )
 
 COMMANDS = (
@@ -150,7 +150,7 @@ COMMANDS = (
     ),
     command(
         "release prospective",
-        "Publish samples that are still undecided, predictions are due within days; or label them later.",
+        "Publish samples that are still undecided, with predictions due within days; or label them later.",
         "release:prospective",
         QUARTER,
         option("--task T", "only this task (default: all that have any)"),
@@ -199,7 +199,7 @@ COMMANDS = (
     ),
     command(
         "release correct",
-        "Put the right label of a sample on record: the old one stays in its file, and the quarter is scored again.",
+        "Record the right label of a sample: the old one stays in its file, and the quarter is scored again.",
         "release:correct",
         option("sample ID", "id of a sample whose label is public"),
         option("--label N", "the right class", type=int, required=True),
@@ -209,7 +209,7 @@ COMMANDS = (
     ),
     command(
         "release takedown",
-        "Take samples out of a release: a tombstone stays, and the quarter is scored again.",
+        "Remove samples from a release: a tombstone stays, and the quarter is scored again.",
         "release:takedown",
         option("ids ID", "ids of samples", nargs="*"),
         option("--reason TEXT", "the reason; it is public, so do not name anybody"),

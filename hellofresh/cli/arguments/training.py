@@ -54,7 +54,7 @@ _SET = Option(
     read=_tuple,
 )
 _NAMED = Option(
-    "name of its folder in the workspace's training/, in small letters (default: by method, data and model)", "NAME"
+    "name of its folder in the workspace's training/, in lower case (default: by method, data and model)", "NAME"
 )
 _ABOUT_DATA = (
     "reward: table with columns claim, response and label (0 or 1), as CSV, TSV or JSONL (repeat it for each); others: "
@@ -134,7 +134,7 @@ class RewardedSettings(TuningSettings):
     allow_weak_reward: Annotated[
         bool,
         Option(
-            "not sft: tune by a reward that does not place refutations above echoes, thanks and off-topic replies; "
+            "not sft: tune by a reward that does not rank refutations above echoes, thanks and off-topic replies; "
             "the model will probably learn those",
             group=_TUNED,
         ),
@@ -165,7 +165,7 @@ _NAME = option("name NAME", "a corpus of the workspace")
 COMMANDS = (
     command(
         "corpus import",
-        "Import a corpus without duplicates, or build one of a wiki's dump or of other corpora.",
+        "Import a corpus without duplicates, or build one from a wiki's dump or other corpora.",
         "corpus:import_corpus",
         option(
             "format",
@@ -174,16 +174,16 @@ COMMANDS = (
         ),
         option("sources SOURCE", "the source's folder or file; dumps of a wiki; names of corpora", nargs="+"),
         option("--name NAME", "name in the workspace (default: that of the format)"),
-        option("--drop-invalid", "leave out and count documents that cannot be used or stand twice"),
+        option("--drop-invalid", "leave out and count unusable and repeated documents"),
         option("--keep-copies", "keep documents with the text of an earlier one"),
         option("--ignore-identical-ids", "queries are documents too, as in ArguAna: a query never finds itself"),
-        option("--chunk WORDS", "wiki: words of a chunk; 0: whole articles (150)", int, default=150),
+        option("--chunk WORDS", "wiki: words of a chunk (default: 150); 0: whole articles", int, default=150),
         option("--size N", "pool: documents in all (default: all there are)"),
         epilog="Example: hellofresh corpus import pool check-covid scifact --name check-covid-5600 --size 5600",
     ),
     command(
         "corpus show",
-        "Show the corpora; or one of them, a document or a query of it, or what a search in it finds.",
+        "List the corpora; or show one, one of its documents or queries, or the results of a search.",
         "corpus:show",
         option("name NAME", "a corpus (default: all)", nargs="?"),
         option("id ID", "a document, or a query with its relevant documents", nargs="?", one_of="what"),
@@ -203,8 +203,8 @@ COMMANDS = (
         ),
         option("--split S", "queries to use, such as dev"),
         option("--runs DIR", "also write each ranking in TREC's run form"),
-        option("--index-only", "only build the indexes that the retrievers need where missing"),
-        option("--jobs N", "processes that count words (1)", default=1),
+        option("--index-only", "only build missing indexes"),
+        option("--jobs N", "processes that count words (default: 1)", default=1),
         option("--cluster ADDRESS", "count words on a Dask cluster instead", default=""),
     ),
     command(
@@ -217,7 +217,7 @@ COMMANDS = (
         option("--claims FILE", "claims of your own, as CSV, TSV or JSONL with columns id and claim", one_of="which!"),
         option("--columns NAME=COLUMN,...", "with --claims: other names of its columns", to_pairs),
         option("--only COLUMN=VALUE,...", "with --claims: only rows with these values", to_pairs),
-        option("--published DAY", "day they became public", required=True),
+        option("--published DAY", "day on which they became public", required=True),
         epilog="Example: hellofresh corpus freeze check-covid-5600 --task check-covid-retrieval --split dev "
         "--published 2023-05-29 (then: hellofresh evaluate --edition check-covid-retrieval@dev-207-62023170 ...)",
     ),
