@@ -6,7 +6,7 @@ Drawn as plain HTML boxes for both renderers, placed in percent, as in `charts.p
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -275,16 +275,30 @@ class RankingPicture:
     @classmethod
     def of_comparison(cls, compared: ScoreComparison) -> RankingPicture:
         """The ranking of systems on anybody's table."""
-        rows = compared.table.rows(named=True)
+        level = compared.pairs.filter(pl.col("adjusted") >= APART)["one", "two"].rows()
+        return cls.of_rows(compared.table.rows(named=True), level)
+
+    @classmethod
+    def of_rows(
+        cls, rows: Sequence[Mapping[str, Any]], level: Iterable[tuple[str, str]], zero: str = ""
+    ) -> RankingPicture:
+        """The ranking of rows with the columns of `ScoreComparison.table`.
+
+        Args:
+            rows: in the order of ranks.
+            level: every two systems that do not differ significantly.
+            zero: what has a score of 0, drawn as a line; empty for nothing.
+        """
         lines = [_compared(number, row) for number, row in enumerate(rows)]
         numbers = {row["system"]: str(number) for number, row in enumerate(rows)}
         alike: dict[str, list[str]] = {number: [] for number in numbers.values()}
-        for one, two in compared.pairs.filter(pl.col("adjusted") >= APART)["one", "two"].rows():
+        for one, two in level:
             alike[numbers[one]].append(numbers[two])
             alike[numbers[two]].append(numbers[one])
         ends = [end for line in lines for end in (line.result.headline.low, line.result.headline.high)]
         span = max(ends) - min(ends) or 1.0
-        scale = Scale("Mean", low=min(ends) - span, high=max(ends) + span)
+        line = 0.0 if zero else None
+        scale = Scale("Mean", low=min(ends) - span, high=max(ends) + span, reference=line, answer=zero)
         return cls(lines, SplitKey("", "", ""), scale, Links({}, ""), {}, alike)
 
     def draw(self, kept: Sequence[bool] | None = None) -> Html:

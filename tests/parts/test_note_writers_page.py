@@ -65,7 +65,7 @@ def test_a_revealed_quarter_shows_its_writers_and_hostile_names_stay_text(make_b
     for shown in ("+0.080", "+0.02 to +0.14", "12% to 30%", ">41<", "25%", "75%", "scores +0.070 (+0.03 to +0.11)"):
         assert shown in page
     ranked, _, apart = page.partition("Not comparable")[0].partition("Without a rank")
-    assert ranked.index("&lt;script&gt;") < ranked.index("Writer 3") and ranked.count('class="hf-signed"') == 2
+    assert ranked.index("&lt;script&gt;") < ranked.index("Writer 3") and ranked.count('<li class="hf-row') == 2
     assert "People" in apart and "Writer 2" in apart and "hf-signed" not in apart
     found = list((tmp_path / "site").rglob("note-writers.html"))
     assert len(found) == 1  # only where there is something to show
