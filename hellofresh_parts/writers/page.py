@@ -8,7 +8,7 @@ from dataclasses import asdict
 
 from hellofresh.results.note_writers import LEAST_POSTS, NoteWriter, WriterKind
 from hellofresh.results.split.tables import PairDifference
-from leaderboard.components.markup import DASH, Html, el, heading, join, named
+from leaderboard.components.markup import DASH, Html, el, heading, named
 from leaderboard.components.ranking import APART, RankingPicture, front_of
 from leaderboard.components.tables import Cell, Column, definitions, scrolled, table
 from leaderboard.export.one_file import one_page
@@ -50,20 +50,14 @@ def _chance(value: float | None) -> str:
 
 
 def _places(writers: Sequence[NoteWriter]) -> Html:
-    """Ranked writers by their effect; the others below."""
-    effect = _ranked(writers)
-    columns: list[Column] = [("number", "Rank"), ("name", "Writer"), ("number", "Score")]
-    rest: list[Column] = [("number", "p"), ("number", "Score, order fitted"), ("number", "Helpful ratings")]
-    rest += [("number", "Ranks"), ("number", "Tie group"), ("number", "Posts shared"), ("number", "Readers")]
+    """Ranked writers by their effect, then those without a rank."""
+    ranked = _ranked(writers)
+    columns: list[Column] = [("number", "Rank"), ("name", "Writer"), ("number", "Score"), ("number", "p")]
+    columns += [("number", "Score, order fitted"), ("number", "Helpful ratings"), ("number", "Ranks")]
+    columns += [("number", "Tie group"), ("number", "Posts shared"), ("number", "Readers")]
     said = "Note writers, on the same posts by readers who rated both"
-    others = [row for row in writers if row not in effect]
-    apart = table("Writers without a rank", [*columns, *rest], map(_place, others), "hf-rated")
-    return join(
-        [
-            table(said, [*columns, *rest], map(_place, effect), "hf-rated") if effect else None,
-            join([el("h3", "Without a rank"), apart]) if others else None,
-        ]
-    )
+    rows = [*ranked, *(row for row in writers if row not in ranked)]
+    return table(said, columns, map(_place, rows), "hf-rated")
 
 
 def _ranked(writers: Sequence[NoteWriter]) -> list[NoteWriter]:
