@@ -20,8 +20,8 @@ _COLOUR = re.compile(r"\.(hf-maker-\w+) \{ --hf-maker: light-dark\((#\w+)")
 _TAGS = re.compile("<[^>]*>")
 _LEFT, _WIDTH, _TOP, _BOTTOM = 60, 1080, 265, 520
 """Of the scale, in a picture of 1200 by 630 pixels: services cut other shapes."""
-_MOST = 10
-_LETTERS, _SMALL = 46, 105
+_MOST, _LETTERS, _SMALL = 10, 46, 105
+_HEAD = '<svg xmlns="http://www.w3.org/2000/svg" width="1200" height="630" font-family="Liberation Sans, Arial">'
 _BOLD = 'font-weight="bold"'
 
 
@@ -30,8 +30,7 @@ def share_picture(board: Board, split: SplitKey) -> bytes:
     import vl_convert
 
     parts = "".join([*_said(board, split), *_strip(board, split)])
-    head = '<svg xmlns="http://www.w3.org/2000/svg" width="1200" height="630" font-family="Liberation Sans, Arial">'
-    return vl_convert.svg_to_png(f'{head}<rect width="1200" height="630" fill="#fff"/>{parts}</svg>', ppi=72)
+    return vl_convert.svg_to_png(f'{_HEAD}<rect width="1200" height="630" fill="#fff"/>{parts}</svg>', ppi=72)
 
 
 def _text(x: float, y: float, said: str, size: int, more: str = "") -> str:

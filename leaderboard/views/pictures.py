@@ -49,9 +49,8 @@ def before_and_after(board: Board, split: SplitKey, scale: Scale) -> Html | None
          (f"{row['difference']:+.3f}", f"{row['low']:+.2f} to {row['high']:+.2f}")]
         for row in both
     ]  # fmt: skip
-    numbers = scrolled(table("Around the cutoff", columns, lines, "hf-wide"))
-    listed = el("details", el("summary", "The numbers"), numbers)
-    return join([heading("Before and after the cutoff", said), curves(shown, ends, scale, most=_MOST_LINES), listed])
+    numbers = el("details", el("summary", "The numbers"), scrolled(table("Cutoffs", columns, lines, "hf-wide")))
+    return join([heading("Before and after the cutoff", said), curves(shown, ends, scale, most=_MOST_LINES), numbers])
 
 
 def by_period(board: Board, split: SplitKey, groups: Mapping[BoardEntry, str], scale: Scale) -> Html | None:
