@@ -33,14 +33,12 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
     output.text(compared.sentence)
     output.say(compared.said)
     systems, pairs = compared.shown()
-    for title, rows in (("Systems", systems), ("Pairs, intervals for all together", pairs[:_MOST_PAIRS])):
-        output.table(title, list(rows[0]), [list(row.values()) for row in rows])
+    titles = ("Systems", "Pairs, intervals for all together", "Card (Leaderboard Reporting Standard, draft 0.2)")
+    for title, rows in zip(titles, (systems, pairs[:_MOST_PAIRS], card), strict=True):
+        if rows:
+            output.table(title, list(rows[0]), [list(row.values()) for row in rows])
     if compared.pairs.height > _MOST_PAIRS:
         output.say(f"{compared.pairs.height - _MOST_PAIRS:,} more pairs: --json or --out FILE.html")
-    if card:
-        output.table(
-            "Card (Leaderboard Reporting Standard, draft 0.2)", list(card[0]), [list(row.values()) for row in card]
-        )
     for note in compared.notes:
         output.text(note)
     if options.out:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import filterfalse
 from math import isnan
 
 import numpy as np
@@ -64,7 +63,7 @@ class ScoreComparison:
         needed: number of items for 80% power at the leader's lead over the second; None without a lead.
         to_lose: smallest number of items without which the lead is lost.
         halves: how often two random halves of the items have the same leader.
-        scores, found, tables, families: what was compared, for the card.
+        scores, found, families: what was compared, for the card.
     """
 
     sentence: str
@@ -78,7 +77,6 @@ class ScoreComparison:
     halves: float | None
     scores: ItemScores | None = field(default=None, repr=False)
     found: Differences | None = field(default=None, repr=False)
-    tables: Floats | None = field(default=None, repr=False)
     families: Ints | None = field(default=None, repr=False)
 
     def shown(self) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
@@ -202,10 +200,8 @@ def compare_scores(
     if _verdict(made, baseline) == _verdict(other, baseline):
         notes.insert(1, "With missing scores as wrong the verdict is the same.")
         return replace(made, notes=notes)
-    sentence = (
-        f"The verdict depends on what a missing score counts. Left out: {made.sentence} As wrong: {other.sentence}"
-    )
-    return replace(made, sentence=sentence, notes=notes)
+    both = f"Left out: {made.sentence} As wrong: {other.sentence}"
+    return replace(made, sentence=f"The verdict depends on what a missing score counts. {both}", notes=notes)
 
 
 def _compared(
@@ -228,9 +224,7 @@ def _compared(
         notes.append(f"few: {worth} of one size; read intervals and p-values with care.")
     notes += _marks(scores, fit, order)
     more, carried = _carried(scores, metric, fit.found, order, tables, baseline=baseline)
-    return ScoreComparison(
-        sentence, scores.said, [*notes, *more], table, pairs, *carried, scores, fit.found, tables, families
-    )
+    return ScoreComparison(sentence, scores.said, [*notes, *more], table, pairs, *carried, scores, fit.found, families)
 
 
 def _check_labels(scores: ItemScores, counts: Ints) -> None:
@@ -239,36 +233,38 @@ def _check_labels(scores: ItemScores, counts: Ints) -> None:
     Raises:
         DataError: if so.
     """
-    few = scores.systems[int(counts.argmin())]
-    if counts.min() < _FEWEST_LABELS:
-        what, expected = f"people's labels: {int(counts.min())} of {few}", f"{_FEWEST_LABELS} or more of each system"
-        raise DataError(what, expected=expected, fix="Label more items, drawn by chance.", code="too-few-labels")
-    if np.isnan(scores.values).any():
-        fix = "--missing drop, or --missing wrong if a missing score counts as the worst."
-        raise DataError("the judge's scores have gaps", expected="a score of each item", fix=fix, code="missing-score")
+    gaps = np.isnan(scores.values).sum(axis=1)
+    for name, count, gap in zip(scores.systems, counts, gaps, strict=True):
+        if count < _FEWEST_LABELS or gap:
+            what = f"{name}: people labelled {count:,} items, and the judge did not score {gap:,}"
+            fix = "Label more items, drawn by chance; --missing drop leaves out items without a score."
+            raise DataError(
+                what, expected=f"{_FEWEST_LABELS} labels or more, and all scores", fix=fix, code="too-few-labels"
+            )
 
 
 def _corrected(scores: ItemScores, metric: Metric, families: Ints | None, baseline: str) -> ScoreComparison:
     """The comparison of a judge's scores, corrected by people's labels of a part of the items."""
     labels = np.asarray(scores.labels)
-    made = corrected_means(scores.values, labels, *members(scores.clusters, len(scores.items)))
-    errors = _Errors(made.influence, made.influence, np.minimum.outer(made.worth, made.worth), made.worth)
-    fit, counts = _by_influence(scores, metric, families, made.values, errors), np.isfinite(labels).sum(axis=1)
-    order = np.argsort(-metric.sign * made.values, kind="stable")
+    member, clusters = members(scores.clusters, len(scores.items))
+    means, influence, worth, weights, apart = corrected_means(scores.values, labels, member, clusters)
+    errors = _Errors(influence, influence, np.minimum.outer(worth, worth), worth)
+    fit, counts = _by_influence(scores, metric, families, means, errors), np.isfinite(labels).sum(axis=1)
+    order = np.argsort(-metric.sign * means, kind="stable")
     judged = {"judge": scores.values.mean(axis=1)[order].tolist(), "labels": counts[order].tolist()}
     table = _rows(scores, fit, order, baseline).with_columns(pl.Series(name, one) for name, one in judged.items())
     detectable = float(np.median(fit.found.detectable()[np.triu_indices(len(order), 1)]))
-    names, bound = np.array(scores.systems), t_quantiles(1 - _CHOSEN / (2 * len(order)), made.worth - 1)
+    names, bound = np.array(scores.systems), t_quantiles(1 - _CHOSEN / (2 * len(order)), worth - 1)
     span = " to ".join(f"{one:,}" for one in sorted({counts.min(), counts.max()}))
     notes = [
         f"Means are people's: labels of {span} of {len(scores.items):,} items, and the judge's scores of the others "
-        f"with a weight of {made.weights.min():.2f} to {made.weights.max():.2f} (prediction-powered inference).",
+        f"with a weight of {weights.min():.2f} to {weights.max():.2f} (prediction-powered inference).",
         "Labels have to be of items drawn by chance, not of those that are hard, good or unclear.",
         f"{len(scores.items):,} items can tell differences of {detectable:.3g} (80% power, median of the pairs).",
     ]
-    if some := ", ".join(names[np.abs(made.apart) > bound][:_NAMED]):
+    if some := ", ".join(names[np.abs(apart) > bound][:_NAMED]):
         notes.insert(0, f"Warning: the judge scores labelled items of {some} unlike the others: not drawn by chance?")
-    if some := ", ".join(names[made.worth < _FEW_LABELS][:_NAMED]):
+    if some := ", ".join(names[worth < _FEW_LABELS][:_NAMED]):
         notes.append(f"few: {some}: fewer than {_FEW_LABELS} labelled items or clusters; read intervals with care.")
     sentence, pairs = _sentence(scores, fit.found, order, baseline), _pair_rows(scores, fit.found, order, baseline)
     return ScoreComparison(sentence, scores.said, notes, table, pairs, detectable, None, None, None)
@@ -462,16 +458,12 @@ def _carried(
 ) -> tuple[list[str], tuple[float, int | None, int | None, float | None]]:
     """How far the first place carries, in sentences and in numbers."""
     one, two = order[:2].tolist()
-    names, lead, seen = (
-        [scores.systems[k] for k in (one, two)],
-        abs(float(found.difference[one, two])),
-        found.detectable(),
-    )
+    names, lead = [scores.systems[k] for k in (one, two)], abs(float(found.difference[one, two]))
     both = np.isfinite(scores.values[[one, two]]).all(axis=0)
     rows = [metric.statistics(np.ones(int(both.sum())), scores.values[k, both]) for k in (one, two)]
     to_lose = samples_to_overtake(rows[0], rows[1], metric)
     halves = halves_agree(_blocks(tables), metric)
-    detectable, needed = float(np.median(seen[np.triu_indices(len(order), 1)])), None
+    detectable, needed = float(np.median(found.detectable()[np.triu_indices(len(order), 1)])), None
     lines = [f"{len(scores.items):,} items can tell differences of {detectable:.3g} (80% power, median of the pairs)."]
     error = float(found.standard_error[one, two])
     if lead > SAME * metric.span and np.isfinite(error) and not baseline:
@@ -512,9 +504,8 @@ def _sentence(scores: ItemScores, found: Differences, order: Ints, baseline: str
 
     def named(some: Sequence[int]) -> str:
         names = [scores.systems[k] for k in some]
-        return (
-            ", ".join(names if len(names) <= _NAMED else [*names[:_NAMED], f"{len(names) - _NAMED} others"]) or "none"
-        )
+        more = [f"{len(names) - _NAMED} others"] if len(names) > _NAMED else []
+        return ", ".join([*names[:_NAMED], *more]) or "none"
 
     alike = [k for k in others if not found.separable[lead, k]]
     better, worse = ([k for k in others if k not in alike and found.ahead[k, lead] == side] for side in (True, False))
@@ -523,10 +514,8 @@ def _sentence(scores: ItemScores, found: Differences, order: Ints, baseline: str
         return f"Beside {baseline} ({found.values[lead]:.3f}; adjusted p < .05): {parts}."
     level = [k for k in alike if abs(found.difference[lead, k]) <= SAME * found.metric.span]
     ahead = f"{named([lead, *level])} share the lead" if level else f"{scores.systems[lead]} leads"
-    head, alike = (
-        f"{ahead} with {found.values[lead]:.3f} on {len(scores.items):,} items",
-        [*filterfalse(level.count, alike)],
-    )
+    head = f"{ahead} with {found.values[lead]:.3f} on {len(scores.items):,} items"
+    alike = [k for k in alike if k not in level]
     rest = f", and not over {named(alike)}" if alike else ""
     return f"{head}; that is significant over {named(worse)} (adjusted p < .05){rest}."
 

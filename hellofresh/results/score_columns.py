@@ -45,7 +45,7 @@ _REPEATS = re.compile(
 _TOTALS = re.compile(
     r"(grand |macro |micro |weighted |overall )?(average|avg|mean|total|overall|sum|all|aggregate|median|std|score)\.?"
 )
-_SUBTOTALS = re.compile(r"(^|[\W_])(average|avg|mean|total|subtotal|overall|sum|aggregate)([\W_]|$)")
+_SUBTOTALS = r"(^|[\W_])(average|avg|mean|total|subtotal|overall|sum|aggregate)([\W_]|$)"
 _MOST, _UNLIKE, _SHOWN, _LONGEST_TOTAL = 1e100, 30.0, 6, 40
 
 
@@ -223,63 +223,38 @@ def _no_repeats(systems: Sequence[str]) -> None:
     stems = {_REPEATS.sub("", name.strip()) for name in systems if _REPEATS.search(name.strip())}
     if len(systems) > 1 and all(_REPEATS.search(name.strip()) for name in systems) and len(stems) < len(systems):
         what = f"the columns {quoted(systems)} read as repetitions of one system, not as systems"
-        fix = (
-            f"--systems {','.join(systems[:2])},... if they are systems; else average them, and give a column a system"
-        )
+        fix = f"--systems {','.join(systems[:2])},... if they are; else average them into a column for each system"
         raise DataError(what, expected="a column a system", fix=fix, code="unclear-columns")
 
 
 def without_totals(long: pl.DataFrame, said: list[str]) -> pl.DataFrame:
-    """Without an item that is the mean or the sum of the others.
+    """Without an item that is named as the total of the others and is their mean or sum.
 
     Raises:
-        DataError: if an item has the name of a total and other numbers.
-    """
-    names = long["item"].unique(maintain_order=True)
-    for name in names.filter(
-        names.str.strip_chars().str.to_lowercase().str.contains(f"^({_TOTALS.pattern})$")
-    ).to_list():
-        own = pl.col("item") == name
-        totals = dict(long.filter(own).select("system", "score").rows())
-        rest = long.filter(~own).group_by("system").agg(mean=pl.col("score").mean(), sum=pl.col("score").sum())
-        close = [
-            any(_close(value, total) for value in both)
-            for system, *both in rest.rows()
-            if (total := totals.get(system)) is not None and None not in both
-        ]
-        if not close or not all(close):
-            fix = f"--without {name} if it is a total; else rename it"
-            raise DataError(f"the item {name!r} reads as a total, but is not that of the others", fix=fix,
-                            expected="items", code="unclear-items")  # fmt: skip
-        long = long.filter(~own)
-        said.append(f"the item `{name}` left out: a total of the others")
-    _no_subtotals(long, said)
-    return long
-
-
-def _no_subtotals(long: pl.DataFrame, said: list[str]) -> None:
-    """Ask about items that are named as totals and have a score that no other item has: the mean or the sum of those
-    before them, or a broken number among whole ones. Others that are named so are said.
-
-    Raises:
-        DataError: if there are such items.
+        DataError: if an item is named so and has other numbers; or one has a word of totals in its name, and a score
+            that is broken among whole ones or above all others.
     """
     items = long["item"].unique(maintain_order=True)
     short = items.filter(items.str.len_chars() <= _LONGEST_TOTAL)
-    named = short.filter(short.str.to_lowercase().str.contains(_SUBTOTALS.pattern)).to_list()
-    said += [f"items that are named as totals: {quoted(named)}"] if named else []
-    for part in long.drop_nulls("score").partition_by("system") if named else []:
-        values, since = list[float](), 0
-        for item, score in part.select("item", "score").rows():
-            if item not in named:
-                values.append(score)
-                continue
-            block, since = values[since:] or values, len(values)
-            close = block and (_close(sum(block), score) or _close(sum(block) / len(block), score))
-            if score not in values and (close or (score % 1 and not any(one % 1 for one in block))):
-                fix = f"--without {','.join(named)} if they are totals; else rename them"
-                raise DataError(f"the item {item!r} reads as a total of others", expected="items", fix=fix,
-                                code="unclear-items")  # fmt: skip
+    named = short.filter(short.str.to_lowercase().str.contains(f"^({_TOTALS.pattern})$|{_SUBTOTALS}")).to_list()
+    score, is_named = pl.col("score"), pl.col("item").is_in(named)
+    rest = long.filter(~is_named).group_by("system").agg(
+        mean=score.mean(), sum=score.sum(), high=score.max(), broken=(score % 1 != 0).any()
+    )  # fmt: skip
+    scored = long.filter(is_named).drop_nulls("score").join(rest, on="system").drop_nulls("mean")
+    for part in scored.partition_by("item", maintain_order=True):
+        name, rows = part["item"][0], part.to_dicts()
+        total = _TOTALS.fullmatch(re.sub(r"\W*\(.*\)$", "", name.strip().lower()))
+        if total and all(any(_close(row[kind], row["score"]) for kind in ("mean", "sum")) for row in rows):
+            long = long.filter(pl.col("item") != name)
+            said.append(f"the item `{name}` left out: a total of the others")
+        elif total or any(row["score"] > row["high"] or (row["score"] % 1 and not row["broken"]) for row in rows):
+            fix = f"--without {','.join(named)} if they are totals; else rename them"
+            raise DataError(f"the item {name!r} reads as a total, but is not that of the others", fix=fix,
+                            expected="items", code="unclear-items")  # fmt: skip
+    kept = [name for name in named if name in long["item"]]
+    said += [f"taken for items: {quoted(kept)}"] if kept else []
+    return long
 
 
 def _close(value: float, total: float) -> bool:

@@ -48,9 +48,7 @@ _NAMES = {
     "repeat": ("repeat", "repetition", "epoch", "trial", "run", "run_idx", "attempt", "seed"),
     "human": (),
 }  # fmt: skip
-_LOWER = re.compile(
-    r"(^|[\W_])(loss|error|err|errors|error_rate|runtime|latency|rmse|mae|mse|wer|cer|ppl|perplexity)([\W_]|$)"
-)
+_LOWER = re.compile(r"(^|[\W_])(loss|error|error_rate|runtime|latency|rmse|mae|mse|wer|cer|perplexity)([\W_]|$)")
 _SCALES = ((0.0, 1.0), (0.0, 10.0), (0.0, 100.0))
 _TIME = re.compile(r"_\d{4}-\d\d-\d\dT[\d.-]+$")
 """What lm-eval adds to the name of a file."""
@@ -229,9 +227,6 @@ def _long(frame: pl.DataFrame, names: ColumnNames, alone: str = "") -> tuple[pl.
 
 def _selected(frame: pl.DataFrame, taken: Mapping[str, str], said: list[str]) -> tuple[pl.DataFrame, list[str]]:
     """The columns that were taken, under their parts' names, the others as `other NAME`."""
-    if taken["human"] and taken["human"] not in frame.columns:
-        fix = "Name the columns of a long table: --item, --system, --score (the judge's)."
-        raise UsageError("people's labels need a row for each item and system", fix=fix, code="missing-column")
     kept = {part: part for part in ("item", "system", "score")} | {part: name for part, name in taken.items() if name}
     others = {name: f"other {name}" for name in frame.columns if name not in kept.values() and len(name) < 60}
     long = frame.select(
@@ -315,7 +310,10 @@ def _transposed(frame: pl.DataFrame, taken: dict[str, str], said: list[str]) -> 
     Raises:
         DataError: if a system has several rows, or columns are not of one scale: the score is to be named.
     """
-    systems, texts = frame[taken["system"]], [taken[part] for part in ("item", "repeat", "cluster") if taken[part]]
+    systems, texts = (
+        frame[taken["system"]],
+        [taken[part] for part in ("item", "repeat", "cluster", "human") if taken[part]],
+    )
     items = [name for name in numeric_columns(frame) if name not in (taken["system"], *texts)]
     spans = scales_of(frame, items)
     if len(items) < _FEWEST or systems.n_unique() < frame.height or unlike(spans) or texts:
@@ -341,6 +339,9 @@ def _unpivoted(
     Raises:
         UsageError: if it is a long table that lacks a column, as its repeated items or its only number show.
     """
+    if taken["human"]:
+        fix = "Name the columns of a long table: --item, --system, --score (the judge's)."
+        raise UsageError("people's labels need a row for each item and system", fix=fix, code="missing-column")
     texts = [name for name in frame.columns if name not in taken.values() and frame[name].dtype == pl.String]
     repeated = [name for name in texts if 1 < frame[name].n_unique() <= frame.height / 5]
     twice = taken["item"] and frame[taken["item"]].is_duplicated().any()
@@ -408,8 +409,7 @@ def _arranged(long: pl.DataFrame, said: list[str], names: ColumnNames) -> ItemSc
         raise DataError(f"the system {bare[0]!r} has no score", expected="a score or more", fix=fix, code="no-score")
     every = values if labels is None else np.hstack(arrays)
     if labels is not None and not names.scale and np.isfinite(labels).any() and range_of(values) != range_of(labels):
-        ends = [f"{np.nanmin(array):g} to {np.nanmax(array):g}" for array in arrays]
-        what, fix = f"a judge's scores of {ends[0]}, people's labels of {ends[1]}", "--scale LOW,HIGH if both are of it"
+        what, fix = "the judge's scores and people's labels are of unlike scales", "--scale LOW,HIGH if they are of one"
         raise DataError(what, expected="one scale", fix=fix, code="unclear-scale")
     ranges = [names.scale or range_of(row) for row in every]
     low, high = float(np.nanmin(every)), float(np.nanmax(every))

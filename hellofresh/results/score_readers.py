@@ -118,10 +118,8 @@ def _inspected(log: Mapping[str, Any], samples: Iterable[Mapping[str, Any]]) -> 
     ended with an error has none, and the reason.
     """
     for sample in samples:
-        values = {name: score["value"] for name, score in (sample.get("scores") or {}).items()}
-        values = {
-            name: _LETTERS.get(value, value) if isinstance(value, str) else value for name, value in values.items()
-        }
+        scores = {name: score["value"] for name, score in (sample.get("scores") or {}).items()}
+        values = {name: _LETTERS.get(str(value), value) for name, value in scores.items()}
         own: Row = {"item": str(sample["id"]), "system": log["eval"]["model"], "epoch": sample.get("epoch", 1)}
         why = "error" if sample.get("error") else "limit" if sample.get("limit") and not values else None
         score = None if sample.get("error") else next(iter(values.values()), None)

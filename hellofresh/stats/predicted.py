@@ -12,8 +12,6 @@ Duchi and Zrnic, PPI++ (2023), https://arxiv.org/abs/2311.01453.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from hellofresh.stats.arrays import Floats, Ints
@@ -21,26 +19,7 @@ from hellofresh.stats.clusters import cluster_sums
 from hellofresh.stats.metrics import ratio
 
 
-@dataclass(frozen=True, slots=True)
-class CorrectedMeans:
-    """Means of several systems.
-
-    Attributes:
-        values: shape (systems,).
-        influence: shape (systems, clusters), independent parts of each error: their squares add up to its square.
-        worth: shape (systems,), clusters with labels; degrees of freedom are one fewer.
-        weights: shape (systems,), of the judge.
-        apart: shape (systems,), the judge's mean on labelled items less that on the others, in standard errors.
-    """
-
-    values: Floats
-    influence: Floats
-    worth: Floats
-    weights: Floats
-    apart: Floats
-
-
-def corrected_means(scores: Floats, labels: Floats, member: Ints, clusters: int) -> CorrectedMeans:
+def corrected_means(scores: Floats, labels: Floats, member: Ints, clusters: int) -> list[Floats]:
     """Correct each mean. Errors are the jackknife's over clusters with labels, without each of which the weight
     is estimated anew: with a weight taken as known, intervals with 30 labels hold in 93% of cases instead of 95%.
 
@@ -49,9 +28,14 @@ def corrected_means(scores: Floats, labels: Floats, member: Ints, clusters: int)
         labels: shape (systems, items), people's; nan where there is none. Each system has two or more.
         member: shape (items,), the cluster of each item, from 0.
         clusters: how many there are.
+
+    Returns:
+        The means, shape (systems,); independent parts of their errors, shape (systems, clusters), whose squares add up
+        to the squared error; clusters with labels, shape (systems,), one more than degrees of freedom; the judge's
+        weights; and its mean on labelled items less that on the others, in standard errors.
     """
     rows = [_corrected(judged, said, member, clusters) for judged, said in zip(scores, labels, strict=True)]
-    return CorrectedMeans(*(np.array(column) for column in zip(*rows, strict=True)))
+    return [np.array(column) for column in zip(*rows, strict=True)]
 
 
 def _corrected(f: Floats, y: Floats, member: Ints, clusters: int) -> tuple[float, Floats, float, float, float]:

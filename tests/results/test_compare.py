@@ -336,10 +336,10 @@ def answers(*columns: str, names: str = "item,A,B") -> str:
     ("id,model,correct,set\n" + "".join(f"{k},{m},1,{s}\n" for s in "xy" for k in range(5) for m in "ab"), {},
      "--item ITEM,set"),
     ("method,dataset_name,foo\n" + "".join(f"{m},{k},1\n" for k in range(9) for m in "ab"), {}, "--score COLUMN"),
-    (answers("1", "{h}") + "TOTAL (n=30),30,20\n", {}, "unclear-items"),
+    (answers("1", "{h}") + "TOTAL (n=30),30,20\n", {}, "`TOTAL (n=30)` left out"),
     (answers("1", "{h}") + "Code average,1,0.667\n" + answers("1", "{h}").replace("q", "r").split("\n", 1)[1], {},
      "--without Code average"),
-    (answers("1", "{h}").replace("q7", "sum_of_digits"), {}, "items that are named as totals: `sum_of_digits`"),
+    (answers("1", "{h}").replace("q7", "sum_of_digits"), {}, "taken for items: `sum_of_digits`"),
     (answers('"1,23{h}"', '"1,10{h}"'), {}, "no column of numbers"),
     (answers("0.{k}", "0.3", "0.1", names="item,A,B,B_std"), {}, "unclear-columns"),
     (answers("1", "{h}", "{h}", names="item,A,B,is_hard"), {}, "unclear-columns"),
@@ -516,7 +516,7 @@ def test_labels_are_weighed_refused_and_doubted() -> None:
     for bad, options, code in (
         (judged(0.04), {}, "too-few-labels"), (frame, {"human": "nobody"}, "unknown-name"),
         (frame.with_columns(pl.col("person") * 9), {}, "unclear-scale"),
-        (pl.concat([holes, frame.filter(system="a").with_columns(system=pl.lit("c"))]), {}, "missing-score"),
+        (pl.concat([holes, frame.filter(system="a").with_columns(system=pl.lit("c"))]), {}, "too-few-labels"),
         (wide(scores()).with_columns(person=1), {}, "missing-column"),
         (frame.with_columns(person=pl.lit("good")), {}, "bad-score"),
     ):  # fmt: skip
