@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from hellofresh.cli._output import CommandOutput, ProgressBar, estimate
+from hellofresh.cli._output import CommandOutput, estimate
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.collection import CollectionReport
 from hellofresh.releases.draw.release import Built
@@ -16,7 +14,6 @@ from hellofresh.releases.publish.folder import Publication
 from hellofresh.results.scoring.scores import ScoredSplit
 from hellofresh.results.split.panel import ALL_PERIODS, is_hollow, section_of, short_names
 from hellofresh.results.split.tables import WITHOUT_LABELS, Score
-from hellofresh.runs.export import EvaluationReport
 from hellofresh.stats.intervals import few_clusters
 from hellofresh.stats.metrics import Metric
 from hellofresh.tasks import get_task
@@ -26,8 +23,6 @@ if TYPE_CHECKING:
     from hellofresh.results.analyses.base import AnalysisResult
 
 _WIDE = 140
-_BRIEF = 69
-"""Characters of a step's line before its seconds, so that it fits 80 columns."""
 _UNCHANGED = " (nothing has changed, skipped)"
 _HIDDEN_COLUMNS = frozenset({"team", "kind", "smoke_test", "prompt"})
 _SHOWN = 4
@@ -39,56 +34,17 @@ def state_of(skipped: bool, why: str = "", done: str = "written") -> str:
     return "unchanged, skipped" if skipped else f"{done} again: {why}" if why else done
 
 
-@dataclass(frozen=True, slots=True)
-class ConsoleShow:
-    """Shows messages and results of the pipeline; see `hellofresh.pipeline.steps.Show`."""
-
-    output: CommandOutput
-    private: bool = False
-
-    def say(self, line: str) -> None:
-        self.output.say(line)
-
-    def progress(self, what: str) -> AbstractContextManager[ProgressBar]:
-        return self.output.progress(what)
-
-    def step(self, what: str, seconds: float) -> None:
-        """Nothing more: all messages of the step are shown."""
-
-    def last(self, line: str) -> None:
-        self.say(line)
-
-    def published(self, made: object) -> None:
-        match made:
-            case CollectionReport():
-                summarise_collected(self.output, made)
-            case EvaluationReport():
-                self.output.result({**to_json(made), "folder": str(made.folder)})
-            case ScoredSplit():
-                show_scored(self.output, made, private=self.private)
-            case Publication():
-                _show_published(self.output, made)
-            case [*releases]:
-                show_built(self.output, [one for one in releases if isinstance(one, Built)])
-
-
-@dataclass(frozen=True, slots=True)
-class BriefShow(ConsoleShow):
-    """Shows one line a step, and bars; everything else goes to a log."""
-
-    log: ConsoleShow = field(kw_only=True)
-
-    def say(self, line: str) -> None:
-        self.log.say(line)
-
-    def published(self, made: object) -> None:
-        self.log.published(made)
-
-    def step(self, what: str, seconds: float) -> None:
-        self.output.say(f"{what[:_BRIEF]:{_BRIEF}} {seconds:6.1f} s")
-
-    def last(self, line: str) -> None:
-        self.output.say(line)
+def show_made(output: CommandOutput, made: object, *, private: bool) -> None:
+    """Show what a step has made."""
+    match made:
+        case CollectionReport():
+            summarise_collected(output, made)
+        case ScoredSplit():
+            show_scored(output, made, private=private)
+        case Publication():
+            _show_published(output, made)
+        case [*releases]:
+            show_built(output, [one for one in releases if isinstance(one, Built)])
 
 
 def _show_published(output: CommandOutput, published: Publication) -> None:

@@ -19,7 +19,6 @@ from math import ceil, inf
 
 from hellofresh.core.executors import completed
 from hellofresh.evidence.web import Found, PageStatus, SearchResult, WebPage
-from hellofresh.evidence.web.pictures import MOST_PICTURES
 from hellofresh.models import Answer, Finish, Message, Request
 from hellofresh.models.sight import PAPER_IMAGE, check_images, image_tokens, images_of
 from hellofresh.runs.equipment import Equipment
@@ -28,7 +27,7 @@ from hellofresh.runs.ledger import Ledger, Ledgers, sum_known
 from hellofresh.runs.pace import TokenEstimate
 from hellofresh.runs.regimes import MAIN, Need
 from hellofresh.runs.runner import Assignment, Item
-from hellofresh.tasks.images import Image, media_of
+from hellofresh.tasks.images import MOST_PICTURES, Image, media_of
 from hellofresh.tasks.samples import Sample
 
 SECONDS_A_CALL = 1.0

@@ -21,10 +21,9 @@ from hellofresh.core.errors import ReleaseError, UsageError
 from hellofresh.core.files import as_model, canonical_json, read_ids, read_jsonl, sha256_text, write_jsonl
 from hellofresh.core.quarters import Quarter, parse_utc, utc_text
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.candidates import read_candidates
-from hellofresh.releases.collection import CollectionAccount, read_account
+from hellofresh.releases.collection import CollectionAccount, read_account, read_candidates
 from hellofresh.releases.exposure import ExposureLedger, places, record, repeated, sketch_released, waits
-from hellofresh.releases.life.load import Release, facts_of, load_release
+from hellofresh.releases.life.load import facts_of, load_release
 from hellofresh.releases.life.manifest import (
     BUNDLED,
     FORMAT,
@@ -237,7 +236,7 @@ def resolve(
     Raises:
         ReleaseError: if the split is missing or damaged.
     """
-    split = load_prospective(workspace, quarter, task)
+    split = load_release(workspace, quarter, task, PROSPECTIVE)
     folder = workspace.release(quarter, task.name, PROSPECTIVE)
     manifest = read_manifest(folder)
     if manifest.resolved is not None:
@@ -303,11 +302,6 @@ class _Fates:
         looked = pending.is_file()
         waiting = frozenset(read_ids(pending)) if looked else frozenset()
         return cls(read_account(workspace, task, quarter), labels, shown, waiting, looked)
-
-
-def load_prospective(workspace: Workspace, quarter: Edition, task: Task) -> Release:
-    """Read the samples of a prospective split; raises as `load_release`."""
-    return load_release(workspace, quarter, task, PROSPECTIVE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,8 +35,8 @@ from hellofresh.core.makers import makers
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.stages import Stage
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.candidates import read_candidates
-from hellofresh.releases.collection import CROWDED, EXPOSED, LINEAGE, CollectionAccount, read_account, read_account_file
+from hellofresh.releases.candidates import CROWDED, EXPOSED, LINEAGE
+from hellofresh.releases.collection import CollectionAccount, read_account, read_account_file, read_candidates
 from hellofresh.releases.draw.escrow import SAMPLE_KEY, Escrow
 from hellofresh.releases.exposure import (
     ExposureLedger,

@@ -47,7 +47,7 @@ from hellofresh.runs.record import (
     read_record,
     read_responses,
 )
-from hellofresh.runs.regimes import AGENT
+from hellofresh.runs.regimes.agents import AGENT
 from hellofresh.submissions.released import due_of
 from hellofresh.tasks import TASKS, EvidenceQuery, Task, get_task
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Label, Sample, Split
