@@ -84,7 +84,7 @@ def carry_out(
         )
     output.text(f"responses: {evaluated.folder / 'responses.jsonl'}")
     if evaluation.split == "main" and is_scored and labels_are_public(workspace, evaluation.edition, task.name):
-        from hellofresh.cli._finished import show_beside  # with what scores, which takes longer to load than a request
+        from hellofresh.cli._show import show_beside  # with what scores, which takes longer to load than a request
 
         show_beside(output, workspace, evaluation, evaluated)
     passing = evaluated.failed - evaluated.failed_for_good

@@ -20,11 +20,10 @@ from hellofresh.runs.regimes.web_search import WebSearch, WebSearchSettings
 from hellofresh.runs.regimes.zero_shot import Propose, Retrieve, ZeroShot
 from hellofresh.tasks import Task
 
-_DATED = WebSearch(WebSearchSettings(before="sample"), "web-search-dated")
 _ALL: tuple[Regime, ...] = (
     ZeroShot(),
     WebSearch(),
-    _DATED,
+    WebSearch(WebSearchSettings(before="sample"), "web-search-dated"),
     Placebo(),
     SearchAgent(),
     Hiss(),
