@@ -38,7 +38,7 @@ _MOST_RESULTS = 50
 _WORDS_A_PAGE = 1_000
 _LONGEST_WORD = "\u8a9e" * 11
 """With the following space, the longest word that cutting by words permits."""
-_ASCII_A_TOKEN = 2.5
+_ASCII_A_TOKEN = 2.5  # fewer than the usual four, since this is a ceiling
 _MOST_A_MESSAGE = 8
 _ENOUGH = 20
 """Fewest answers whose mean predicts the next ones."""

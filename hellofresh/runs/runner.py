@@ -47,7 +47,7 @@ _FORBIDDEN = 3
 """So many replies 403 without a known reason, with no answer in between, end a run; fewer concern their question."""
 _WORTH_SAYING_S = 5.0
 """A wait from which on it is shown."""
-_LONGEST_S = 366 * 86_400.0
+_LONGEST_S = 366 * 86_400.0  # a server may ask for more than a date can hold
 _NEW_OBJECTS = 50_000
 """Objects after which garbage is looked for."""
 _SEEDS_APART = 100_003
