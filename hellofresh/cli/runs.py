@@ -18,7 +18,7 @@ from hellofresh.core.errors import DataError, UsageError
 from hellofresh.core.files import write_jsonl
 from hellofresh.core.parquet import write_parquet
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.life.state import labels_are_public
+from hellofresh.releases.life.phases import labels_are_public
 from hellofresh.results.scoring.scores import beside_others
 from hellofresh.results.split.tables import Score
 from hellofresh.runs.evaluate import resumed

@@ -18,7 +18,8 @@ from hellofresh.runs.dry_run import PaperWeb, PlannedQuestion, forecast, preview
 from hellofresh.runs.equipment import prompted
 from hellofresh.runs.journal import Journal
 from hellofresh.runs.ledger import Ledgers
-from hellofresh.runs.regimes import MAIN, BaseRegime, Case, Need, Outcome, get_regime, regimes_for
+from hellofresh.runs.regimes import MAIN, BaseRegime, Case, Need, Outcome, get_regime
+from hellofresh.runs.regimes.registry import regimes_for
 from hellofresh.runs.runner import Assignment, run
 from hellofresh.tasks.outputs import Choice
 from tests.fakes import PROMPTS, TASK, FakeModel, assigned

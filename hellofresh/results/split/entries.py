@@ -18,11 +18,11 @@ from hellofresh.core.errors import RunError
 from hellofresh.core.systems import MODEL_FACTS, Provenance, SystemId
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.load import Release, load_labels, load_release
-from hellofresh.releases.life.state import labels_are_public
+from hellofresh.releases.life.phases import labels_are_public
 from hellofresh.results.split.panel import MAJORITY, SINGLE
 from hellofresh.runs.prompts import default_set
 from hellofresh.runs.record import RunRecord, finished_runs, read_outputs, read_predictions, read_record
-from hellofresh.runs.regimes import REGIMES
+from hellofresh.runs.regimes.registry import REGIMES
 from hellofresh.submissions.check import Due, Submission
 from hellofresh.submissions.receipts import Receipt
 from hellofresh.submissions.standings import EntryOutcome, standings
