@@ -6,7 +6,6 @@ does not delay the reveal of a quarter.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import sys
@@ -30,6 +29,7 @@ from collectors.notes.snapshot import PUBLIC_URL, DumpRequest, download, newest_
 from hellofresh.config import Settings
 from hellofresh.core.clock import now
 from hellofresh.core.errors import ConfigError, HelloFreshError, ReleaseError, RunError, SourceError
+from hellofresh.core.executors import completed
 from hellofresh.core.files import read_model, sha256_file, write_json
 from hellofresh.core.net import may_carry_key
 from hellofresh.core.net.http import HttpClient, UnusableReplyError
@@ -65,12 +65,13 @@ from hellofresh.releases.collection import CollectionJob
 from hellofresh.releases.exposure import waits
 from hellofresh.releases.life.load import hydrate
 from hellofresh.releases.life.manifest import MANIFEST, read_manifest
+from hellofresh.releases.life.phases import Phase, phase_of
 from hellofresh.releases.life.record import record_waiting, refuse_others
-from hellofresh.releases.life.state import Phase, phase_of, state_of
+from hellofresh.releases.life.state import state_of
 from hellofresh.releases.publish.hub import TOKEN, Hub, ask_hub, publish_to_hub
 from hellofresh.results.board.build import build_board
 from hellofresh.runs.evaluation import Evaluation
-from hellofresh.runs.regimes import REGIMES, regimes_for
+from hellofresh.runs.regimes.registry import REGIMES, regimes_for
 from hellofresh.runs.runner import RunStopped
 from hellofresh.submissions.inbox import VARIABLE, Inbox, collect_inbox
 from hellofresh.submissions.released import due_in, record_accepted
@@ -194,7 +195,8 @@ class Day:
         # Submissions from before the deadline count, and none is accepted after the reveal.
         if os.environ.get(VARIABLE):
             self.attempt("collect the inbox", self._inbox)
-        self._reveals()
+        for quarter, name in living(self.workspace):
+            self._reveal(quarter, name)
         self.attempt("take down samples whose posts are gone", lambda: drop_gone(self.steps))
 
     def _results(self) -> None:
@@ -244,10 +246,6 @@ class Day:
     def _publish_to(self, hub: str) -> None:
         confirm_publication(self.steps.witness)
         publish_to_hub(self.workspace, Hub.from_environment(hub), now())
-
-    def _reveals(self) -> None:
-        for quarter, name in living(self.workspace):
-            self._reveal(quarter, name)
 
     def _reveal(self, quarter: Quarter, name: str) -> None:
         what = f"reveal {name} {quarter}"
@@ -473,5 +471,5 @@ def post_summary(variable: str, summary: str) -> None:
             await client.close()
         return "" if reply.status < 300 else f"HTTP {reply.status}"
 
-    if problem := asyncio.run(post()):
+    if problem := completed(post()):
         raise SourceError(f"the hook did not take the summary ({problem})", where=variable, code="hook-failed")

@@ -19,7 +19,7 @@ from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
 from hellofresh.releases.draw.frozen import DatasetSource, evidence_candidates, freeze
 from hellofresh.results.board.asked import transcripts
 from hellofresh.results.board.build import build_board
-from hellofresh.results.board.schema import SampleRow, ShownDocument
+from hellofresh.results.board.sample_rows import SampleRow, ShownDocument
 from hellofresh.results.scoring.scores import score_quarter
 from hellofresh.results.split.open import open_split, places, scan_scores
 from hellofresh.results.split.tables import AnswerRow
@@ -58,6 +58,7 @@ def test_the_page_has_metrics_curves_and_queries_and_the_copy_too(board: Workspa
     assert all(part in shown for part in ("Recall@1", "Recall@20", "k = 20", "Query by query"))
     samples = opened("samples")
     opened_query = next(iter(data_of(samples, "samples/0").values()))
+    assert [said[1:] for said in opened_query["said"]] == [["a ranking", None, [], None]] * 2  # its documents are below
     assert "The documents" in opened_query["html"] and "relevant" in opened_query["html"]
     assert all("Ranking: " in words for _, words in opened_query["words"]) and len(opened_query["words"]) == 2
     export_board(board.board, tmp_path / "copy")

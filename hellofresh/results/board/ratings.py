@@ -9,7 +9,8 @@ import polars as pl
 
 from hellofresh.core.parquet import Estimate
 from hellofresh.judging.judges import judge_quality, known_judges
-from hellofresh.results.board.schema import JudgeRow, RatedResponse, RatedRow
+from hellofresh.results.board.sample_rows import RatedResponse
+from hellofresh.results.board.system_rows import JudgeRow, RatedRow
 from hellofresh.results.scoring.people import people_rows
 from hellofresh.results.split.open import BoardSplit
 from hellofresh.results.split.rated import rated_standings
@@ -26,7 +27,7 @@ def rated(split: BoardSplit) -> Iterator[RatedRow]:
     for kind in study.kinds:
         valid = study.may_rank(kind)
         raters = ratings.filter(pl.col("kind") == str(kind))["judge"].n_unique()
-        for item in rated_standings(study.rated, get_task(split.place.task), split.samples, kind):
+        for item in rated_standings(study.rated, get_task(split.place.task), split.samples, kind, over_raters=True):
             criterion = rubric.criterion(item.criterion)
             worst, best = map(float, criterion.limits)
             yield RatedRow(
