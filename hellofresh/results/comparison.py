@@ -233,8 +233,7 @@ def _check_labels(scores: ItemScores, counts: Ints) -> None:
     Raises:
         DataError: if so.
     """
-    gaps = np.isnan(scores.values).sum(axis=1)
-    for name, count, gap in zip(scores.systems, counts, gaps, strict=True):
+    for name, count, gap in zip(scores.systems, counts, np.isnan(scores.values).sum(axis=1), strict=True):
         if count < _FEWEST_LABELS or gap:
             what = f"{name}: people labelled {count:,} items, and the judge did not score {gap:,}"
             fix = "Label more items, drawn by chance; --missing drop leaves out items without a score."
