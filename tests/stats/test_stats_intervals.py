@@ -13,6 +13,7 @@ from hellofresh.stats.clusters import cluster_tables
 from hellofresh.stats.intervals import (
     Method,
     cluster_wilson_limits,
+    counted_limits,
     metric_interval,
     t_quantile,
     t_two_sided,
@@ -108,7 +109,7 @@ def test_intervals_of_numbers_do_not_depend_on_their_unit_and_cover_by_their_own
     metric = mean("number", (0.0, scale))
     tables = np.stack([metric.statistics(np.ones(60), row * scale) for row in rows])
     low, high = cluster_wilson_limits(tables, metric)
-    assert np.allclose(np.stack([low, high]) / scale, np.stack(wilson_limits(
+    assert np.allclose(np.stack([low, high]) / scale, np.stack(counted_limits(
         rows.mean(axis=1), np.array([59.0]), np.array([t_quantile(0.975, 59.0)]))))  # fmt: skip
 
 
