@@ -46,11 +46,13 @@ MISSING = ("fit", "wrong", "drop")
 """Ways with missing scores."""
 _WAYS = {"fit": "left out, and effects of items and systems fitted", "wrong": "counted as the worst score",
          "drop": "items that lack a score left out"}  # fmt: skip
-_FEW_APART, _MANY_PAIRED = 10, 2_000
+_MANY_PAIRED = 2_000
+FEW_APART = 10
+"""Below so many items on which two systems differ, counts are too few."""
 ROUGH = "~"
 """The mark of an interval that holds the truth in fewer than 93.5% of tables."""
 _WHY_ROUGH = ("holds the truth in fewer than 93.5% of tables like this, instead of 95%: too few items for scores so "
-              f"skewed, or fewer than {_FEW_APART} on which the two differ.")  # fmt: skip
+              f"skewed, or fewer than {FEW_APART} on which the two differ.")  # fmt: skip
 _POWER, _MOST_NEEDED, _FAR = 0.8, 10_000_000, 30.0
 _MANY_CELLS = 1_000_000
 """With more cells, resamples are drawn of clusters in random blocks."""
@@ -324,7 +326,7 @@ def _rough(scores: ItemScores, tables: Floats, metric: Metric) -> tuple[Bools, B
     counted = np.asarray((hits | misses | np.isnan(scores.values)).all(axis=1))
     blocks, (won, lost) = _blocks(tables), (one.astype(np.float64) for one in (hits, misses))
     one = (times_too_few(blocks[:, :, 0], blocks[:, :, 1]) > 1) & ~counted
-    pair = (won @ lost.T + lost @ won.T < _FEW_APART) & counted[:, None] & counted
+    pair = (won @ lost.T + lost @ won.T < FEW_APART) & counted[:, None] & counted
     if np.isfinite(scores.values).all():
         for row in np.flatnonzero(~counted).tolist():
             apart = times_too_few(blocks[row, :, 0] - blocks[:, :, 0], blocks[:, :, 1]) > 1

@@ -32,6 +32,8 @@ _MOST_NAMED = 6
 _MOST_TICKS = 8
 _NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten", "Eleven", "Twelve")
 _ON_SCALE = ("system", "baseline")
+_UNRANKED = list(GROUPS.items())[1:]
+_FEW = "they judged too few of the samples that the ranked systems judged"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +100,11 @@ def front_of(lines: Sequence[Line], scale: Scale) -> Front | None:
     if not ranked:
         return None
     first, *rest = ranked
-    level = [line for line in rest if first.standing and line.standing and _tied(first.standing, line.standing)]
+    group = first.standing and first.standing.tie_group
+    level = [line for line in rest if first.standing and line.standing and line.standing.tie_group == group]
     others = [line for line in rest if line not in level]
     tested = bool(rest) and first.standing is not None and rest[0].standing is not None
     return Front([first, *level], others, rest[0] in others if tested else None)
-
-
-def _tied(one: Standing, two: Standing) -> bool:
-    return one.tie_group == two.tie_group
 
 
 @kept
@@ -296,8 +295,8 @@ class RankingPicture:
         lines = [line for line, keep in zip(self.lines, kept or [True] * len(self.lines), strict=True) if keep]
         if not lines:
             return el("p", "No system passes the search and the filters.")
-        ranked = [line for line in lines if group_of(line.result) == "system"]
-        rest = [line for line in lines if line not in ranked]
+        systems = [line for line in lines if group_of(line.result) == "system"]
+        ranked = [line for line in systems if line.rank] or systems
         drawn = self.scale.zoomed([line.result.headline for line in lines])
         costs = dict(zip((line.result.entry.origin for line in lines), prices(lines), strict=True))
         numbers = {line.result.entry.origin: place for place, line in enumerate(ranked[:AT_FIRST])}
@@ -306,8 +305,9 @@ class RankingPicture:
         if rows[AT_FIRST:]:
             more = el("summary", f"Show all {len(rows):,} systems")
             parts.append(el("details", more, el("ol", *rows[AT_FIRST:], class_="hf-rows", start=AT_FIRST + 1)))
-        for kind, (title, explained) in list(GROUPS.items())[1:]:
-            found = [line for line in rest if group_of(line.result) == kind]
+        others = [("Without a rank", _FEW, [line for line in systems if line not in ranked])]
+        others += [(*said, [line for line in lines if group_of(line.result) == kind]) for kind, said in _UNRANKED]
+        for title, explained, found in others:
             if found:
                 parts.append(el("p", el("strong", title), f": {explained}", class_="hf-group-said"))
                 drawn_rows = (self._row(place, found, drawn, costs, {}) for place in range(len(found)))
@@ -328,8 +328,8 @@ class RankingPicture:
         kinds.append(_colour(line, self.colours))
         address = self.links.to("system", self.split, system=entry.origin)
         about = [regime] if (regime := regime_beside(entry)) else []
-        about += ["uploaded"] if entry.provenance == "uploaded" else []
-        about += [f"by {visible(entry.team, 30)}"] if entry.provenance == "uploaded" else []
+        if entry.provenance == "uploaded" and not entry.origin.startswith(f"{self.split.edition}/"):  # a rated study's
+            about += ["uploaded", f"by {visible(entry.team, 30)}"]
         cost = costs.get(entry.origin)
         return el(
             "li",
@@ -353,7 +353,9 @@ class RankingPicture:
         return el("span", said, class_="hf-unseen")
 
     def _caption(self, lines: Sequence[Line]) -> Html:
-        said = ["A bracket joins systems that do not differ significantly from the best of them (5%, all pairs)."]
+        tied = any(_bracket(place, lines) for place in range(len(lines)))
+        joins = "A bracket joins systems that do not differ significantly from the best of them (5%, all pairs)."
+        said = [joins] if tied else []
         said += ["Point at a row: those that differ significantly from it stay."] if len(self.alike) > 1 else []
         if any(map(is_hollow, lines)):
             said.append("Hollow: uploaded; the answers to these samples can be looked up.")

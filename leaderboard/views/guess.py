@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from hellofresh.core.files import sha256_text
-from hellofresh.results.board.schema import SampleRow
+from hellofresh.results.board.sample_rows import SampleRow
 from hellofresh.tasks import TASKS
 from leaderboard.components.labels import question_of
 from leaderboard.components.markup import Html, bundled_notice, el, heading, inner_link, join
@@ -60,7 +60,7 @@ def _answer(row: SampleRow, task: str, marks: Marks) -> Html:
 def one_guess(visit: Visit, split: SplitKey) -> Html:
     """The first sample with buttons, for the static copy, and a link to the others."""
     row = _chosen(visit.board, split)[0]
-    more = el("p", inner_link(visit.links.to("guess", split), f"Guess {_NUMBER}"))
+    more = el("p", inner_link(visit.links.to("guess", split), f"Guess on {_NUMBER} samples"))
     shown = _folds(row, 1, split.task, None, _marks(visit.board, split))
     return join([el("small", "Try it: what did people decide?"), shown, more])
 

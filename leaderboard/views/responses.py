@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 import polars as pl
 
 from hellofresh.judging.study import SMOKE_TEST
-from hellofresh.results.board.schema import JudgeRow, RatedResponse, RatedRow
+from hellofresh.results.board.sample_rows import RatedResponse
+from hellofresh.results.board.system_rows import JudgeRow, RatedRow
 from leaderboard.components.markup import (
     DASH,
     Html,
@@ -85,6 +86,7 @@ def _matrix(rows: Sequence[RatedRow]) -> Html:
     systems, lines = list(dict.fromkeys(row.system for row in rows)), []
     for (_, part, value), of_system in by_line.items():
         first = next(iter(of_system.values()))
+        share_first = sum(row.tie_group == 1 for row in of_system.values()) > 1
         title = f"{part}: {visible(value, 60)}" if part else _TURNED.get(first.title, first.title)
         cells = [cell("name", "Criterion", (title, None if part else first.definition))]
         for system in systems:
@@ -93,7 +95,7 @@ def _matrix(rows: Sequence[RatedRow]) -> Html:
                 cells.append(cell("number", "", DASH))
                 continue
             share = (row.mean - row.worst) / ((row.best - row.worst) or 1)
-            tied = "=" if row.validated and row.tie_group == 1 else ""
+            tied = "=" if share_first and row.validated and row.tie_group == 1 else ""
             below = f"{row.mean:.2f} of {row.best:g}, {row.low:.2f} to {row.high:.2f}; {row.n:,}"
             cells.append(el("td", f"{tied}{share:.0%}", el("small", below),
                             style=f"--share:{100 * min(max(share, 0), 1):.0f}%", role="cell",
