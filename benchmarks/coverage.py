@@ -25,8 +25,8 @@ sum over sizes weighted by samples. Sizes of clusters are 1, 5, 1 + Poisson(2), 
 - coverage of the limits of Brier indices over 4, 8 and 16 quarters, of which systems miss one or none.
 
 Beside a share stands in how many of the repeats the product marks the interval as one not to be relied on (`few`, `~`).
-A world that is marked in nine of ten repeats may be below its bounds. A share of 0.95 in 4,000 repeats has a standard
-error of 0.0034, in 10,000 of 0.0022.
+A world that is marked in nine of ten repeats may be outside of its bounds. A share of 0.95 in 4,000 repeats has a
+standard error of 0.0034, in 10,000 of 0.0022.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.results.comparison import FEW_APART
+from hellofresh.results.comparison import FEW_APART, SKEWED_PAIR
 from hellofresh.stats.arrays import Bools
 from hellofresh.stats.calibration import calibrate
 from hellofresh.stats.clusters import (
@@ -91,7 +91,7 @@ MOST = 40
 NAIVE = "f1: Wilson, as if independent"
 COVERS = (0.935, 0.975)
 MARKED = 0.9
-"""In how many of the repeats a world below its bounds must be marked."""
+"""In how many of the repeats a world outside of its bounds must be marked."""
 METRICS = two_class_metrics()
 F1 = METRICS[0]
 
@@ -156,8 +156,8 @@ class Share(NamedTuple):
 
     @property
     def is_right(self) -> bool:
-        """Whether it is within its limits, or below them and marked."""
-        return self.low <= self.share <= self.high or (self.share < self.low and (self.marked or 0.0) >= MARKED)
+        """Whether it is within its limits, or marked."""
+        return self.low <= self.share <= self.high or (self.marked or 0.0) >= MARKED
 
 
 def phi(values: Array) -> Array:
@@ -536,7 +536,9 @@ def differed(world: PairWorld, repeats: int, random: np.random.Generator) -> tup
         made = difference_interval(one, two, metric)[0]
         held.append(made.low - 1e-12 <= world.difference <= made.high + 1e-12)
     few = (both[0] != both[1]).sum(axis=1) < FEW_APART
-    skewed = times_too_few(both[0] - both[1], np.ones_like(both[0])) > 1
+    sizes = np.ones_like(both[0])
+    skewed = times_too_few(both[0] - both[1], sizes) > SKEWED_PAIR
+    skewed |= (times_too_few(both[0], sizes) > 1) | (times_too_few(both[1], sizes) > 1)
     return np.array(held), few if world.limits == (0.0, 1.0) else skewed
 
 

@@ -49,10 +49,12 @@ _WAYS = {"fit": "left out, and effects of items and systems fitted", "wrong": "c
 _MANY_PAIRED = 2_000
 FEW_APART = 10
 """Below so many items on which two systems differ, counts are too few."""
+SKEWED_PAIR = 0.4
+"""Part of the clusters that Cochran's rule asks for, from which on t is too short for a difference."""
 ROUGH = "~"
-"""The mark of an interval that holds the truth in fewer than 93.5% of tables."""
-_WHY_ROUGH = ("holds the truth in fewer than 93.5% of tables like this, instead of 95%: too few items for scores so "
-              f"skewed, or fewer than {FEW_APART} on which the two differ.")  # fmt: skip
+"""The mark of an interval that may hold the truth less often than it says."""
+_WHY_ROUGH = ("may hold the truth in as few as 90% of cases, not 95%: too few items for scores so skewed "
+              f"(Cochran's rule), or fewer than {FEW_APART} on which the two differ.")  # fmt: skip
 _POWER, _MOST_NEEDED, _FAR = 0.8, 10_000_000, 30.0
 _MANY_CELLS = 1_000_000
 """With more cells, resamples are drawn of clusters in random blocks."""
@@ -68,7 +70,7 @@ class ScoreComparison:
         notes: robustness of the lead, and caveats.
         table: one row a system, the best first: `rank` with the best and the worst that the data allow, `tie_group`,
             `mean` with its 95% interval, `first` (probability of being first), `items` that it has a score on, and
-            `rough`: whether the interval holds the truth less often than it says.
+            `rough`: whether the interval may hold the truth less often than that.
         pairs: one row a pair: `difference` of means with an interval that holds for all pairs together, `p_value`, and
             `adjusted` for all pairs (step-down max-t), and `rough`.
         detectable: true difference that is detected with a power of 80%, median over pairs.
@@ -318,7 +320,7 @@ def _scales(scores: ItemScores, metric: Metric) -> tuple[Floats, Bools]:
 
 
 def _rough(scores: ItemScores, tables: Floats, metric: Metric) -> tuple[Bools, Bools]:
-    """Whose interval holds the truth less often than it says, shape (systems,), and that of which pairs, shape
+    """Whose interval may hold the truth less often than it says, shape (systems,), and that of which pairs, shape
     (systems, systems): numbers too skewed for so many clusters of items, and counts that differ on few items.
     """
     low, high = _scales(scores, metric)[0].T[:, :, None]
@@ -326,10 +328,10 @@ def _rough(scores: ItemScores, tables: Floats, metric: Metric) -> tuple[Bools, B
     counted = np.asarray((hits | misses | np.isnan(scores.values)).all(axis=1))
     blocks, (won, lost) = _blocks(tables), (one.astype(np.float64) for one in (hits, misses))
     one = (times_too_few(blocks[:, :, 0], blocks[:, :, 1]) > 1) & ~counted
-    pair = (won @ lost.T + lost @ won.T < FEW_APART) & counted[:, None] & counted
+    pair = one[:, None] | one | (won @ lost.T + lost @ won.T < FEW_APART) & counted[:, None] & counted
     if np.isfinite(scores.values).all():
         for row in np.flatnonzero(~counted).tolist():
-            apart = times_too_few(blocks[row, :, 0] - blocks[:, :, 0], blocks[:, :, 1]) > 1
+            apart = times_too_few(blocks[row, :, 0] - blocks[:, :, 0], blocks[:, :, 1]) > SKEWED_PAIR
             pair[row], pair[:, row] = pair[row] | apart, pair[:, row] | apart
     return one, pair
 

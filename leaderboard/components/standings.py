@@ -55,7 +55,7 @@ _RANK = (
     "significantly worse. Systems that share a bracket do not differ significantly from the best of them, at "
     "5% after adjusting for all pairs (step-down max-t)."
 )
-ROUGH_SAID = f"{ROUGH} too few, too uneven or too skewed groups of samples: held less often than 95%."
+ROUGH_SAID = f"{ROUGH} too few, too uneven or too skewed groups of samples; the interval may hold less often than 95%."
 _SMALL = f"95% intervals. {ROUGH_SAID} Where two of them overlap widely, the order of the systems may be chance."
 
 
