@@ -366,9 +366,8 @@ def _fitted(scores: ItemScores, metric: Metric, families: Ints | None) -> _Fit:
     blind = (error < SAME**0.5 * metric.span) & ~np.eye(len(values), dtype=np.bool_)
     error[blind] = np.inf
     effective = float(effective_clusters(np.bincount(member, weights=there.sum(axis=0) - 1.0).astype(np.float64)))
-    worth = worth * kept + 1
     found = differences(
-        metric, means, error, influence, effective, families=families, blind=blind, worth=worth, drawn=drawn
+        metric, means, error, influence, effective, families=families, blind=blind, worth=worth * kept + 1, drawn=drawn
     )
     quantile, spread = t_quantile(0.975, max(effective - 1, 1.0)), (of_mean**2).sum(axis=1)
     draws = metric.sign * np.random.default_rng(0).multivariate_normal(means, products, _RESAMPLES, method="eigh")
@@ -410,8 +409,7 @@ def _pair_worth(inverse: Floats, there: Bools, member: Ints, clusters: int) -> t
 def _of_pairs(products: Floats) -> Floats:
     """The variance of each difference, from a matrix of covariances."""
     own = np.diag(products)
-    found: Floats = own[:, None] + own - 2 * products
-    return found
+    return np.asarray(own[:, None] + own - 2 * products)
 
 
 def _missing(scores: ItemScores, metric: Metric, whole: Bools, found: Differences, families: Ints | None) -> str:

@@ -348,8 +348,7 @@ def times_too_few(sums: Floats, sizes: Floats) -> Floats:
     Args:
         sums, sizes: as for `_skewness_of_mean`.
     """
-    found: Floats = _COCHRAN * _skewness_of_mean(sums, sizes) ** 2
-    return found
+    return np.asarray(_COCHRAN * _skewness_of_mean(sums, sizes) ** 2)
 
 
 def _skewness_of_mean(sums: Floats, sizes: Floats) -> Floats:
@@ -361,8 +360,7 @@ def _skewness_of_mean(sums: Floats, sizes: Floats) -> Floats:
     moved = sums - ratio(sums.sum(axis=-1), sizes.sum(axis=-1))[..., None] * sizes
     g = np.count_nonzero(sizes, axis=-1)
     raw = ratio((moved**3).sum(axis=-1), (moved**2).sum(axis=-1) ** 1.5)
-    found: Floats = raw * np.sqrt(g * np.maximum(g - 1.0, 0)) / np.maximum(g - 2.0, 1)
-    return found
+    return np.asarray(raw * np.sqrt(g * np.maximum(g - 1.0, 0)) / np.maximum(g - 2.0, 1))
 
 
 def _freedom(without: Floats) -> Floats:
