@@ -731,13 +731,13 @@ STATED_WORLDS = (
     StatedWorld("calibrated, 200 samples", 200, 1, "spread", alike=0.0),
     StatedWorld("calibrated, 60 clusters of 5, near 1", 60, 5, "high"),
     StatedWorld("calibrated, 20 clusters of 5, six values", 20, 5, "six"),
+    StatedWorld("1,000 samples, a little overconfident", 1000, 1, "spread", 0.85, alike=0.0),
+    StatedWorld("100 clusters of 3, six values, 10 points too high", 100, 3, "six", less=0.1),
+    StatedWorld("400 clusters of 5, overconfident", 400, 5, "spread", 0.5),
     StatedWorld("calibrated, 12 clusters of 5", 12, 5, "spread"),
     StatedWorld("20 samples, underconfident", 20, 1, "spread", 2.0, alike=0.0),
     StatedWorld("40 samples, near 1", 40, 1, "high", alike=0.0),
     StatedWorld("12 clusters of 10, underconfident", 12, 10, "spread", 3.0),
-    StatedWorld("1,000 samples, a little overconfident", 1000, 1, "spread", 0.85, alike=0.0),
-    StatedWorld("100 clusters of 3, six values, 10 points too high", 100, 3, "six", less=0.1),
-    StatedWorld("400 clusters of 5, overconfident", 400, 5, "spread", 0.5),
 )
 
 
