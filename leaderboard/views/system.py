@@ -54,6 +54,7 @@ _FATES = {
     "unreadable": "not readable",
     "cut": "cut off at the limit of tokens",
     "empty": "empty",
+    "tool": "stopped for a tool",
     "refused": "refused",
     "failed": "failed",
 }
