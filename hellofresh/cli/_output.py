@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from threading import Timer
 from typing import TYPE_CHECKING, TextIO
 
 from rich.console import Console
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 
 _FILE_WIDTH = 200
+_LONG_S = 2.0
 _REDRAW_S = 0.1
 _LINE_S = 30.0
 _NUMBER = re.compile(r"(?:-|[0-9][0-9,.]*(?:/[0-9,]+)?(?: \[.*\])?)?\Z")
@@ -43,6 +45,11 @@ class CommandOutput:
         self._out = Console(file=file, highlight=False, width=None if limited else _FILE_WIDTH)
         self._err = Console(file=file, stderr=file is None, highlight=False, soft_wrap=True)
         self._results: list[object] = []
+
+    @property
+    def has_bars(self) -> bool:
+        """Whether there is a terminal to draw progress on."""
+        return sys.stderr.isatty()
 
     @property
     def width(self) -> int:
@@ -100,7 +107,7 @@ class CommandOutput:
 
     @contextmanager
     def progress(self, what: str) -> Iterator[ProgressBar]:
-        """A progress bar on standard error; occasional lines if that is not a terminal."""
+        """A progress bar on standard error, for work of over two seconds; occasional lines if that is no terminal."""
         columns = (
             TextColumn("{task.description}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
             BarColumn(bar_width=15),
@@ -109,9 +116,15 @@ class CommandOutput:
             TextColumn("left"),
             TimeRemainingColumn(),
         )
-        shown = sys.stderr.isatty()
-        with Progress(*columns, console=self._err, transient=True, disable=not shown, expand=True) as bar:
+        bar = Progress(*columns, console=self._err, transient=True, disable=not self.has_bars, expand=True)
+        shown = Timer(_LONG_S, bar.start)
+        shown.start()
+        try:
             yield ProgressBar(bar, what, self._err)
+        finally:
+            shown.cancel()
+            shown.join()
+            bar.stop()
 
 
 class ProgressBar:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from operator import attrgetter
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 from hellofresh.cli._output import CommandOutput, ProgressBar, estimate
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     from hellofresh.results.analyses.base import AnalysisResult
 
 _WIDE = 140
-_BRIEF = 69
-"""Characters of a step's line before its seconds, so that it fits 80 columns."""
+_NARROW, _BRIEF = 80, 69
+"""Characters of a line on any terminal, and of a step's line before its seconds."""
 _UNCHANGED = " (nothing has changed, skipped)"
 _HIDDEN_COLUMNS = frozenset({"team", "kind", "smoke_test", "prompt"})
 _SHOWN = 4
@@ -74,9 +75,12 @@ class ConsoleShow:
 
 @dataclass(frozen=True, slots=True)
 class BriefShow(ConsoleShow):
-    """Shows one line a step, and bars; everything else goes to a log."""
+    """Shows one line a step, and bars on a terminal; everything else goes to a log."""
 
     log: ConsoleShow = field(kw_only=True)
+
+    def progress(self, what: str) -> AbstractContextManager[ProgressBar]:
+        return (self.output if self.output.has_bars else self.log.output).progress(what)
 
     def say(self, line: str) -> None:
         self.log.say(line)
@@ -88,7 +92,7 @@ class BriefShow(ConsoleShow):
         self.output.say(f"{what[:_BRIEF]:{_BRIEF}} {seconds:6.1f} s")
 
     def last(self, line: str) -> None:
-        self.output.say(line)
+        self.output.say(fill(line, _NARROW, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False))
 
 
 def _show_published(output: CommandOutput, published: Publication) -> None:
