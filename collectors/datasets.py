@@ -19,6 +19,7 @@ from pathlib import Path
 
 from hellofresh.core.editions import ALL_ROWS, Frozen
 from hellofresh.core.errors import SourceError, UnknownNameError, UsageError
+from hellofresh.core.executors import completed
 from hellofresh.core.files import sha256_file, sha256_text
 from hellofresh.core.net.lock import locked
 from hellofresh.core.net.transfer import DownloadPolicy, Transfer, download_session
@@ -326,7 +327,7 @@ def fetch_dataset(
             code="no-download",
         )
     with locked(folder / ".lock", what=f"fetching {dataset.name}", code="busy"):
-        asyncio.run(_fetch(wanted, folder, policy or DownloadPolicy(), progress))
+        completed(_fetch(wanted, folder, policy or DownloadPolicy(), progress))
     return [folder / file.name for file in wanted]
 
 

@@ -157,7 +157,7 @@ class ClaimsSourceSettings(Strict):
     api: list[str] = Field(default=[])
     languages: list[str] = Field(default=[])
     """Languages of reviews; empty for all."""
-    verdicts: Path | None = None
+    verdicts: Path | None = Field(default=None, strict=False)
     """A table of verdicts that replaces the project's own."""
 
     @model_validator(mode="after")

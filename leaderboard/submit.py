@@ -12,7 +12,7 @@ import streamlit as st
 
 from hellofresh.core.clock import now
 from hellofresh.core.errors import HelloFreshError, SubmissionError
-from hellofresh.results.board.schema import Participant
+from hellofresh.results.board.system_rows import Participant
 from hellofresh.submissions.check import Due, Submission, blank_info, blank_predictions, zipped
 from hellofresh.submissions.format import REGIMES, SYSTEM, WEIGHTS
 from hellofresh.submissions.inbox import VARIABLE, HandedIn, Inbox

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
+import re
+import tomllib
 from pathlib import Path
+from typing import Any, get_args, get_origin
 
 import pytest
 from pydantic import ValidationError
+from pydantic_core import PydanticUndefined
 
 from collectors.jobs import configured_jobs
 from hellofresh.config import Settings, SourceSettings
 from hellofresh.core.errors import ConfigError
 from hellofresh.core.quarters import Quarter
+from hellofresh.core.strict import Strict
 from hellofresh.core.workspace import Workspace
 from hellofresh.models.catalogue import hosted_models
 
@@ -166,3 +172,30 @@ def test_whoever_reads_some_tables_refuses_their_misspelt_names_and_no_others() 
     Path("hellofresh.toml").write_text("[modls.x]")
     with pytest.raises(ConfigError, match="'models'"):
         hosted_models()
+
+
+def _differs(kind: type[Strict], table: dict[str, Any], at: str = "") -> list[str]:
+    """Keys that only one of a type and its table has, and defaults that the table states otherwise."""
+    fields = {field.alias or name: field for name, field in kind.model_fields.items()}
+    found = [f"{at}{name}" for name in fields.keys() ^ table.keys()]
+    for name in fields.keys() & table.keys():
+        field, value = fields[name], table[name]
+        inner = [one for one in (field.annotation, *get_args(field.annotation)) if inspect.isclass(one)]
+        within = next((one for one in inner if issubclass(one, Strict)), None)
+        if within is None:
+            found += [f"{at}{name} = {value}"] * (field.default not in [None, "", value, [], PydanticUndefined])
+        else:
+            tables = value if get_origin(field.annotation) is dict else {"": value}
+            found += [fault for one in tables for fault in _differs(within, tables[one], f"{at}{name}.")]
+    return sorted(found)
+
+
+def test_the_example_has_every_key_with_its_default(root: Path) -> None:
+    text = (root / "docs/examples/hellofresh.toml").read_text(encoding="utf-8")
+    assert tomllib.loads(text) == {}
+    table = tomllib.loads(re.sub(r"^#(?=\S)", "", text, flags=re.MULTILINE))
+    services = ["web.searxng", "web.serpapi", "web.serper", "web.tavily"]  # have the keys of web.brave
+    assert _differs(Settings, table) == ["models.provider = lab", *services]
+    del table["sources"]["wikipedia-edits"]["dump"], table["models"]["big-one"]["kind"]  # of two ways
+    del table["models"]["big-one"]["client"], table["models"]["big-one"]["free"]
+    Settings.model_validate(table)

@@ -27,6 +27,7 @@ from pydantic import Field, ValidationError
 
 from hellofresh.core.clock import now
 from hellofresh.core.errors import SourceError, UsageError
+from hellofresh.core.executors import completed
 from hellofresh.core.files import sha256_text, write_jsonl
 from hellofresh.core.net import may_carry_key
 from hellofresh.core.net.http import HttpClient, UnusableReplyError, brief
@@ -256,7 +257,7 @@ def fetch_reviews(
             )
         days = max(1, (now() - quarter.start).days + 1)
         query = {"reviewPublisherSiteFilter": site, "maxAgeDays": str(days), "pageSize": str(_PAGE)}
-        write_jsonl(target, asyncio.run(_reviews(base_url, key, query, policy or RetryPolicy(), progress)))
+        write_jsonl(target, completed(_reviews(base_url, key, query, policy or RetryPolicy(), progress)))
     return target
 
 
@@ -330,7 +331,7 @@ def fetch_feed(place: str, folder: Path, *, progress: Callable[[str], None]) -> 
     target = folder / feed_name(place)
     if not target.is_file():
         with locked(folder / ".lock", what=f"fetching {place}", code="busy"):
-            asyncio.run(_download(place, target, progress))
+            completed(_download(place, target, progress))
     return target
 
 

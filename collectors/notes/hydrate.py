@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import html
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -14,6 +13,7 @@ from collectors.notes.collect import NotesSource
 from collectors.notes.posts.base import FoundPost
 from collectors.notes.tables import NOTES, WantedColumns
 from hellofresh.core.errors import DataError
+from hellofresh.core.executors import completed
 from hellofresh.core.files import sha256_text
 from hellofresh.core.texts import without_hidden
 from hellofresh.evidence.web.pictures import MediaPictures
@@ -124,7 +124,7 @@ def with_pictures(
         finally:
             await pictures.close()
 
-    asyncio.run(fetch())
+    completed(fetch())
     media = [item for items in known.values() for item in items]
     context = {"pictures of kept posts": len(media), "pictures fetched": sum(bool(item.sha256) for item in media)}
     pending = None if collected.pending is None else [_naming(sample, known) for sample in collected.pending]

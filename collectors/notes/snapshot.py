@@ -24,6 +24,7 @@ from pydantic import Strict
 from collectors.notes.dump_files import MANIFEST, UNFINISHED, check_zip
 from collectors.notes.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, REQUESTS, DumpTable
 from hellofresh.core.errors import DataError, SourceError, UsageError, unwritable
+from hellofresh.core.executors import completed
 from hellofresh.core.files import read_model, sha256_file, write_json
 from hellofresh.core.net.lock import locked
 from hellofresh.core.net.transfer import DownloadPolicy, Transfer, download_session
@@ -101,7 +102,7 @@ def download(
     """
     if request.day is not None and (whole := _whole(folder, request.day, request)):
         return whole
-    return asyncio.run(_download(folder, request, today, progress, sleep))
+    return completed(_download(folder, request, today, progress, sleep))
 
 
 async def _download(

@@ -21,6 +21,7 @@ import aiohttp
 from collectors.wikipedia.export import listed_sha256
 from hellofresh import __version__
 from hellofresh.core.errors import SourceError, UsageError, WorkspaceError
+from hellofresh.core.executors import completed
 from hellofresh.core.files import sha256_file
 from hellofresh.core.net.lock import locked
 from hellofresh.core.net.transfer import DownloadPolicy, Transfer, download_session
@@ -83,7 +84,7 @@ def download_export(
         SourceError: if the export is missing or unfinished, or the server keeps failing or sends damaged files.
         WorkspaceError: if the disk is too small, files cannot be written, or another process downloads this export.
     """
-    return asyncio.run(_Fetching(folder, request, progress).run(sleep))
+    return completed(_Fetching(folder, request, progress).run(sleep))
 
 
 class _Fetching:

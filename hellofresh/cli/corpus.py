@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import os
 import platform
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +16,7 @@ from hellofresh.cli._output import CommandOutput, interval
 from hellofresh.config import Settings
 from hellofresh.core.editions import Frozen
 from hellofresh.core.errors import UsageError
-from hellofresh.core.executors import Pool, asked_pool
+from hellofresh.core.executors import Pool, asked_pool, completed
 from hellofresh.core.files import canonical_json, sha256_file, sha256_text, write_bytes, write_json
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.base import Retriever
@@ -140,7 +139,7 @@ def show(options: argparse.Namespace, output: CommandOutput) -> int:
         output.result({"corpus": corpus.name, "folder": str(options.export)})
         output.text(f"{corpus.name}: {options.export}")
     elif options.search is not None:
-        found = asyncio.run(_open(corpus, ["bm25"], output)[0].retrieve(options.search, _FOUND))
+        found = completed(_open(corpus, ["bm25"], output)[0].retrieve(options.search, _FOUND))
         columns = ("rank", "document", "score", "title")
         rows = [(rank, name, at, corpus.document(name).title) for rank, (name, at) in enumerate(_pairs(found), start=1)]
         output.result([dict(zip(columns, row, strict=True)) for row in rows])

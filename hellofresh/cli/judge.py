@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
@@ -17,6 +16,7 @@ from hellofresh.cli.arguments.judging import MUSE
 from hellofresh.cli.evaluate import show_forecast
 from hellofresh.core.editions import parse_edition
 from hellofresh.core.errors import DataError, UnknownNameError, UsageError
+from hellofresh.core.executors import completed
 from hellofresh.core.files import read_models
 from hellofresh.core.plugins import plugins
 from hellofresh.core.workspace import Workspace
@@ -225,7 +225,7 @@ def _evidence(
         )
         return [item.document.content for item in documents]
 
-    return {claim.id: asyncio.run(found(claim)) for claim in claims}
+    return {claim.id: completed(found(claim)) for claim in claims}
 
 
 def _show(output: CommandOutput, judged: JudgedSystems, cards: Sequence[RewardCard]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import time
 from dataclasses import asdict
 from datetime import date
@@ -12,6 +11,7 @@ from difflib import get_close_matches
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.arguments.evaluating import QUESTION
 from hellofresh.core.errors import UnknownNameError, UsageError
+from hellofresh.core.executors import completed
 from hellofresh.models import Answer, CallError, Finish, Message, Model, Request
 from hellofresh.models.catalogue import (
     CatalogueEntry,
@@ -99,7 +99,7 @@ def _check(options: argparse.Namespace, output: CommandOutput) -> int:
     request = Request((Message("user", (options.check,)),), _VISIBLE_TOKENS, choices=choices)
     for note in model.spec.notes:
         output.say(f"note: {note}")
-    answer, seconds = asyncio.run(_ask(model, request, output))
+    answer, seconds = completed(_ask(model, request, output))
     ledger = Ledger(model.spec)
     ledger.add(answer)
     facts = _checked(model, answer, seconds, ledger.cost_usd)

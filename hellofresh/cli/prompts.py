@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 
 from hellofresh.cli._output import CommandOutput
 from hellofresh.core.errors import UsageError
+from hellofresh.core.executors import completed
 from hellofresh.core.files import write_bytes
 from hellofresh.core.workspace import Workspace
 from hellofresh.models import Message
@@ -112,7 +112,7 @@ def _print_filled(equipment: Equipment, sample: Sample, output: CommandOutput) -
         finally:
             await equipment.close()
 
-    steps = asyncio.run(steps_of())
+    steps = completed(steps_of())
     output.result(
         [
             {step.kind: step.text}
@@ -164,7 +164,7 @@ def _write_rephrasings(options: argparse.Namespace, output: CommandOutput) -> in
             for model in models:
                 await model.close()
 
-    made = asyncio.run(ask())
+    made = completed(ask())
     about = f"Instructions of {made.task}, {made.regime}, rephrased by {options.rephrase}; read before use."
     content = prompt_set_toml(made, about=about).encode()
     parse_prompt_set(content, made.task, made.regime, str(options.out))  # checks that the set is valid

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import re
 import tempfile
 from dataclasses import asdict
@@ -12,6 +11,7 @@ from pathlib import Path
 from hellofresh.cli._output import CommandOutput
 from hellofresh.config import Settings
 from hellofresh.core.errors import UsageError
+from hellofresh.core.executors import completed
 from hellofresh.evidence.web import Found, PageStatus, WebPage
 from hellofresh.evidence.web.store import open_web
 from hellofresh.evidence.web.text import first_words
@@ -34,7 +34,7 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
             await web.close()
 
     with tempfile.TemporaryDirectory(prefix="hellofresh-web-") as folder:
-        found = asyncio.run(ask(Path(folder)))
+        found = completed(ask(Path(folder)))
     if isinstance(found, Found):
         output.result({"results": [asdict(result) for result in found.results], "problem": found.problem})
         rows = [(result.rank, result.date or "", result.url, result.title) for result in found.results]

@@ -37,9 +37,9 @@ def completed(work: Coroutine[Any, Any, _Result]) -> _Result:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(work)
+        return asyncio.run(work)  # noqa: TID251  # what all others call
     with ThreadPoolExecutor(1) as apart:
-        return apart.submit(asyncio.run, work).result()
+        return apart.submit(asyncio.run, work).result()  # noqa: TID251
 
 
 Pool = Callable[[], AbstractContextManager[Executor]]

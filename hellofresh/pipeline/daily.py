@@ -6,7 +6,6 @@ does not delay the reveal of a quarter.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import sys
@@ -30,6 +29,7 @@ from collectors.notes.snapshot import PUBLIC_URL, DumpRequest, download, newest_
 from hellofresh.config import Settings
 from hellofresh.core.clock import now
 from hellofresh.core.errors import ConfigError, HelloFreshError, ReleaseError, RunError, SourceError
+from hellofresh.core.executors import completed
 from hellofresh.core.files import read_model, sha256_file, write_json
 from hellofresh.core.net import may_carry_key
 from hellofresh.core.net.http import HttpClient, UnusableReplyError
@@ -194,7 +194,8 @@ class Day:
         # Submissions from before the deadline count, and none is accepted after the reveal.
         if os.environ.get(VARIABLE):
             self.attempt("collect the inbox", self._inbox)
-        self._reveals()
+        for quarter, name in living(self.workspace):
+            self._reveal(quarter, name)
         self.attempt("take down samples whose posts are gone", lambda: drop_gone(self.steps))
 
     def _results(self) -> None:
@@ -244,10 +245,6 @@ class Day:
     def _publish_to(self, hub: str) -> None:
         confirm_publication(self.steps.witness)
         publish_to_hub(self.workspace, Hub.from_environment(hub), now())
-
-    def _reveals(self) -> None:
-        for quarter, name in living(self.workspace):
-            self._reveal(quarter, name)
 
     def _reveal(self, quarter: Quarter, name: str) -> None:
         what = f"reveal {name} {quarter}"
@@ -473,5 +470,5 @@ def post_summary(variable: str, summary: str) -> None:
             await client.close()
         return "" if reply.status < 300 else f"HTTP {reply.status}"
 
-    if problem := asyncio.run(post()):
+    if problem := completed(post()):
         raise SourceError(f"the hook did not take the summary ({problem})", where=variable, code="hook-failed")

@@ -6,7 +6,6 @@ is recent by the clock, no further witness is needed.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -21,6 +20,7 @@ from collectors.notes.snapshot import PUBLIC_URL
 from hellofresh.config import Settings
 from hellofresh.core.clock import Event, now
 from hellofresh.core.errors import DataError, HelloFreshError, UsageError
+from hellofresh.core.executors import completed
 from hellofresh.core.files import read_model, write_json
 from hellofresh.core.net.http import HttpClient, UnusableReplyError
 from hellofresh.core.quarters import parse_utc, utc_text
@@ -118,6 +118,6 @@ def _said_by(server: str) -> datetime:
             await client.close()
 
     try:
-        return parsedate_to_datetime(asyncio.run(ask())).astimezone(UTC)
+        return parsedate_to_datetime(completed(ask())).astimezone(UTC)
     except (UnusableReplyError, HelloFreshError, aiohttp.ClientError, OSError, TimeoutError, ValueError):
         return datetime.min.replace(tzinfo=UTC)

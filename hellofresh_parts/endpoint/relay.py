@@ -36,4 +36,4 @@ async def _run(path: str, port: int, command: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(asyncio.run(_run(sys.argv[1], int(sys.argv[2]), sys.argv[3:])))
+    sys.exit(asyncio.run(_run(sys.argv[1], int(sys.argv[2]), sys.argv[3:])))  # noqa: TID251  # imports nothing

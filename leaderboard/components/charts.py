@@ -12,15 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from hellofresh.core.quarters import utc_text
-from hellofresh.results.board.schema import (
-    NO_ANSWER,
-    REFUSED,
-    AnswerShare,
-    Distribution,
-    FunnelStep,
-    PeriodBalance,
-    ReliabilityBin,
-)
+from hellofresh.results.board.release_rows import Distribution, FunnelStep, PeriodBalance
+from hellofresh.results.board.system_rows import NO_ANSWER, REFUSED, AnswerShare, ReliabilityBin
 from leaderboard.components.markup import Html, el, join, named, visible
 from leaderboard.components.scale import Scale, figure
 from leaderboard.data.board import MetricValue

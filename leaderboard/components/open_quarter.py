@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hellofresh.core.calendar import Calendar
-from hellofresh.results.board.schema import NO_ANSWER, REFUSED, AgreementRow, AnswerShare, Participant, PeriodDates
+from hellofresh.results.board.release_rows import PeriodDates
+from hellofresh.results.board.system_rows import NO_ANSWER, REFUSED, AgreementRow, AnswerShare, Participant
 from leaderboard.components.charts import answer_style, answers_bar, calendar_bar
 from leaderboard.components.labels import Links, by_state, day, money, until
 from leaderboard.components.markup import DASH, Html, el, heading, inner_link, join, named, visible

@@ -8,7 +8,7 @@ from datetime import timedelta
 from hellofresh.core.calendar import Calendar
 from hellofresh.core.data_sets import DatasetFacts
 from hellofresh.core.quarters import Quarter, parse_utc
-from hellofresh.results.board.schema import LabelCount, Prospect
+from hellofresh.results.board.release_rows import LabelCount, Prospect
 from hellofresh.results.over_quarters import OverQuartersRow
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE

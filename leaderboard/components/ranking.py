@@ -99,14 +99,11 @@ def front_of(lines: Sequence[Line], scale: Scale) -> Front | None:
     if not ranked:
         return None
     first, *rest = ranked
-    level = [line for line in rest if first.standing and line.standing and _tied(first.standing, line.standing)]
+    group = first.standing and first.standing.tie_group
+    level = [line for line in rest if first.standing and line.standing and line.standing.tie_group == group]
     others = [line for line in rest if line not in level]
     tested = bool(rest) and first.standing is not None and rest[0].standing is not None
     return Front([first, *level], others, rest[0] in others if tested else None)
-
-
-def _tied(one: Standing, two: Standing) -> bool:
-    return one.tie_group == two.tie_group
 
 
 @kept

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from hellofresh.results.board.schema import LabelCount
+from hellofresh.results.board.release_rows import LabelCount
 from hellofresh.stats.metrics import Metric
 from hellofresh.tasks import TASKS, Task
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE

@@ -9,7 +9,7 @@ from typing import Any
 
 from hellofresh.core.files import sha256_text
 from hellofresh.core.plugins import plugins
-from hellofresh.results.board.schema import SystemFacts
+from hellofresh.results.board.system_rows import SystemFacts
 from hellofresh.results.comparison import chance
 from hellofresh.results.split.panel import section_of
 from hellofresh.results.standings import Standing

@@ -19,13 +19,9 @@ from hellofresh.core.quarters import EditionKey
 from hellofresh.core.strict import SiteSettings
 from hellofresh.core.systems import MODEL_FACTS, ModelFacts, SystemId
 from hellofresh.results.board.manifest import RELEASED, BoardFiles
-from hellofresh.results.board.schema import (
-    Dates,
-    PeriodBalance,
-    ReleaseFacts,
-    SystemFacts,
-    all_tables,
-)
+from hellofresh.results.board.release_rows import Dates, PeriodBalance, ReleaseFacts
+from hellofresh.results.board.schema import all_tables
+from hellofresh.results.board.system_rows import SystemFacts
 from hellofresh.results.over_quarters import OverQuartersRow
 from hellofresh.results.split.panel import short_names
 from hellofresh.results.split.tables import HAS_WORDS, AnswerRow, Score

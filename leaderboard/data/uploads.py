@@ -22,7 +22,7 @@ from hellofresh.core.clock import now
 from hellofresh.core.editions import parse_edition
 from hellofresh.core.errors import WorkspaceError
 from hellofresh.results.board.manifest import BoardFiles
-from hellofresh.results.board.schema import Participant
+from hellofresh.results.board.system_rows import Participant
 from hellofresh.submissions.check import (
     Due,
     Submission,

@@ -15,7 +15,8 @@ import polars as pl
 from hellofresh import __version__
 from hellofresh.core.editions import benchmark_task
 from hellofresh.core.files import sha256_text
-from hellofresh.results.board.schema import SampleRow, SystemFacts
+from hellofresh.results.board.sample_rows import SampleRow
+from hellofresh.results.board.system_rows import SystemFacts
 from hellofresh.results.split.tables import AnswerRow
 from hellofresh.tasks import TASKS
 from leaderboard.components.markup import visible

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from hellofresh.core.editions import benchmark_task
 from hellofresh.core.files import canonical_json
 from hellofresh.core.intake import Intake
-from hellofresh.results.board.schema import SystemFacts
+from hellofresh.results.board.system_rows import SystemFacts
 from hellofresh.tasks.samples import MAIN, to_json
 from leaderboard.components.markup import visible
 from leaderboard.components.scale import figure, plain_scale

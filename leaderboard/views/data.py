@@ -9,7 +9,7 @@ from datetime import datetime
 from hellofresh.core.editions import split_name
 from hellofresh.core.folders import FileEntry
 from hellofresh.core.quarters import parse_utc
-from hellofresh.results.board.schema import (
+from hellofresh.results.board.release_rows import (
     Distribution,
     FunnelStep,
     License,

@@ -10,7 +10,9 @@ import numpy as np
 import polars as pl
 
 from hellofresh.core.parquet import Estimate
-from hellofresh.results.board.schema import CalibrationRow, Prospect, SampleRow
+from hellofresh.results.board.release_rows import Prospect
+from hellofresh.results.board.sample_rows import SampleRow
+from hellofresh.results.board.system_rows import CalibrationRow
 from hellofresh.results.split.tables import AnswerRow
 from hellofresh.stats.metrics import Forecasts
 from hellofresh.tasks import TASKS

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from hellofresh.core.files import sha256_text
-from hellofresh.results.board.schema import SampleRow
+from hellofresh.results.board.sample_rows import SampleRow
 from hellofresh.tasks import TASKS
 from leaderboard.components.labels import question_of
 from leaderboard.components.markup import Html, bundled_notice, el, heading, inner_link, join

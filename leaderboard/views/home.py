@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from hellofresh.results.board.schema import Prospect
+from hellofresh.results.board.release_rows import Prospect
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 from leaderboard.components.charts import trend
 from leaderboard.components.labels import (

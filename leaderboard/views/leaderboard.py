@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from hellofresh.results.board.schema import AnswerShare, Participant
+from hellofresh.results.board.system_rows import AnswerShare, Participant
 from hellofresh.results.split.tables import PEOPLE_NAMES, CeilingRow, PeopleRow
 from leaderboard.components.charts import curves, decades, frontier, interval_bar
 from leaderboard.components.labels import EVERY, Links, is_frozen, money, question_of

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import polars as pl
 
-from hellofresh.results.board.schema import CalibrationRow, ReliabilityBin
+from hellofresh.results.board.system_rows import CalibrationRow, ReliabilityBin
 from hellofresh.tasks.samples import PROSPECTIVE
 from leaderboard.components.charts import curves
 from leaderboard.components.labels import day, is_frozen

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 import polars as pl
 
 from hellofresh.judging.study import SMOKE_TEST
-from hellofresh.results.board.schema import JudgeRow, RatedResponse, RatedRow
+from hellofresh.results.board.sample_rows import RatedResponse
+from hellofresh.results.board.system_rows import JudgeRow, RatedRow
 from leaderboard.components.markup import (
     DASH,
     Html,

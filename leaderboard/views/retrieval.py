@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from hellofresh.results.board.schema import SampleRow, ShownDocument
+from hellofresh.results.board.sample_rows import SampleRow, ShownDocument
 from hellofresh.tasks import TASKS, relevance_of
 from leaderboard.components.charts import curves
 from leaderboard.components.labels import Links

@@ -16,8 +16,7 @@ from typing import Any
 import polars as pl
 
 from hellofresh.core.parquet import Row
-from hellofresh.results.board.schema import (
-    SAMPLES,
+from hellofresh.results.board.sample_rows import (
     PromptRow,
     QuestionRow,
     RatedResponse,
@@ -25,6 +24,7 @@ from hellofresh.results.board.schema import (
     ShownDocument,
     TranscriptStep,
 )
+from hellofresh.results.board.schema import SAMPLES
 from hellofresh.results.split.tables import CHANCE, HAS_WORDS, AnswerRow
 from hellofresh.tasks import TASKS, relevance_of
 from hellofresh.tasks.samples import Label

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import polars as pl
 
-from hellofresh.results.board.schema import (
+from hellofresh.results.board.system_rows import (
     NO_ANSWER,
     REFUSED,
     CalibrationRow,

@@ -14,7 +14,8 @@ from hellofresh.evidence.web import Found, PageStatus, SearchResult, WebPage
 from hellofresh.models import Answer, Finish, Limits, Request
 from hellofresh.releases.life.load import load_labels
 from hellofresh.results.board.build import build_board
-from hellofresh.results.board.schema import TABLES, ConductRow
+from hellofresh.results.board.schema import TABLES
+from hellofresh.results.board.system_rows import ConductRow
 from hellofresh.results.scoring.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation, WebAccess

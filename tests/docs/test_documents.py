@@ -64,10 +64,12 @@ def _subcommand(parser: argparse.ArgumentParser, words: list[str]) -> tuple[argp
 
 
 def _commands(document: Path) -> list[str]:
-    return [
-        command.split("#")[0].split("&&")[0].strip()
-        for command in _COMMAND.findall(document.read_text(encoding="utf-8").replace("import hellofresh as", "import"))
+    text = document.read_text(encoding="utf-8").replace("import hellofresh as", "import")
+    (nouns,) = (action.choices for action in PARSER._actions if isinstance(action, argparse._SubParsersAction))
+    short = [
+        command for command in re.findall(r"`([a-z]+ [^`\n]+)`", text) if command.split()[0] in {*nouns} - {"collect"}
     ]
+    return [command.split("#")[0].split("&&")[0].strip() for command in [*_COMMAND.findall(text), *short]]
 
 
 @pytest.mark.parametrize(

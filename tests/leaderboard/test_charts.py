@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.results.board.schema import FunnelStep
+from hellofresh.results.board.release_rows import FunnelStep
 from hellofresh.stats.metrics import class_f1, macro_f1, mean
 from leaderboard.components.charts import (
     curves,

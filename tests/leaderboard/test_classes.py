@@ -17,7 +17,9 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.releases.candidates import Collection, SourceFile
 from hellofresh.releases.draw.frozen import DatasetSource, freeze
 from hellofresh.results.board.build import build_board
-from hellofresh.results.board.schema import NO_ANSWER, TABLES, ConfusionCell, LabelCount
+from hellofresh.results.board.release_rows import LabelCount
+from hellofresh.results.board.schema import TABLES
+from hellofresh.results.board.system_rows import NO_ANSWER, ConfusionCell
 from hellofresh.results.scoring.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation

@@ -9,7 +9,7 @@ import pytest
 from visiting import opened, text
 
 from hellofresh.core.workspace import Workspace
-from hellofresh.results.board.schema import SampleRow
+from hellofresh.results.board.sample_rows import SampleRow
 from hellofresh.results.split.tables import AnswerRow
 from leaderboard.data.board import SplitKey, load_board
 from leaderboard.export import export_board

@@ -13,7 +13,7 @@ from visiting import html, opened
 
 from hellofresh.core.quarters import Quarter
 from hellofresh.results.board.build import build_board
-from hellofresh.results.board.schema import SampleRow, TranscriptStep
+from hellofresh.results.board.sample_rows import SampleRow, TranscriptStep
 from hellofresh.results.split.tables import AnswerRow
 from hellofresh.tasks import TASKS
 from leaderboard.components.scale import plain_scale

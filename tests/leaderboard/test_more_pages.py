@@ -16,7 +16,7 @@ from visiting import data_of, html, opened, paths, text
 from hellofresh.core.files import sha256_file
 from hellofresh.core.quarters import Quarter
 from hellofresh.results.board.build import build_board
-from hellofresh.results.board.schema import SystemFacts
+from hellofresh.results.board.system_rows import SystemFacts
 from hellofresh.results.scoring.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation

@@ -16,7 +16,7 @@ from visiting import html, opened, text
 
 from hellofresh.core.workspace import Workspace
 from hellofresh.results.board.build import build_board
-from hellofresh.results.board.schema import AgreementRow, AnswerShare, Participant
+from hellofresh.results.board.system_rows import AgreementRow, AnswerShare, Participant
 from leaderboard.components.charts import calendar_bar
 from leaderboard.components.labels import Links, dated
 from leaderboard.components.open_quarter import open_quarter, plain_participant

@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 
 from hellofresh.core.systems import ModelFacts
-from hellofresh.results.board.schema import TABLES, SystemFacts
+from hellofresh.results.board.schema import TABLES
+from hellofresh.results.board.system_rows import SystemFacts
 from hellofresh.results.standings import Pair, Standing
 from hellofresh.tasks.samples import PROSPECTIVE
 from leaderboard.components.labels import Links

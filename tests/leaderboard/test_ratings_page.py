@@ -17,7 +17,8 @@ from hellofresh.judging.muse import MUSE_EDITION, import_muse, read_muse
 from hellofresh.judging.study import SMOKE_TEST, JudgeKind, Rating
 from hellofresh.results.board.build import build_board
 from hellofresh.results.board.ratings import responses
-from hellofresh.results.board.schema import JudgeRow, RatedResponse, RatedRow
+from hellofresh.results.board.sample_rows import RatedResponse
+from hellofresh.results.board.system_rows import JudgeRow, RatedRow
 from hellofresh.results.scoring.scores import score_quarter
 from hellofresh.results.split.open import open_split, places, scan_scores
 from leaderboard.data.board import SplitKey, load_board

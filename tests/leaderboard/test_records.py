@@ -17,12 +17,9 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.state import reveal
 from hellofresh.releases.life.takedown import take_down
 from hellofresh.results.board.build import build_board
-from hellofresh.results.board.schema import (
-    CalibrationRow,
-    Mistakes,
-    ReleaseFacts,
-    SampleRow,
-)
+from hellofresh.results.board.release_rows import ReleaseFacts
+from hellofresh.results.board.sample_rows import SampleRow
+from hellofresh.results.board.system_rows import CalibrationRow, Mistakes
 from hellofresh.results.scoring.scores import score_quarter
 from hellofresh.results.split.judgements import judgements_file
 from hellofresh.results.split.tables import AnswerRow
@@ -168,7 +165,7 @@ def test_forecasts_alone_make_a_board_too(prospective_board: Workspace, tmp_path
 
 
 def test_what_was_quoted_from_a_page_is_shown_with_its_address() -> None:
-    from hellofresh.results.board.schema import TranscriptStep
+    from hellofresh.results.board.sample_rows import TranscriptStep
     from leaderboard.views.samples import _step
 
     step = TranscriptStep("s", "o", 1, "quoted", url="https://a.example/b", text="It <b>did</b> not happen.")

@@ -19,7 +19,7 @@ from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
 from hellofresh.releases.draw.frozen import DatasetSource, evidence_candidates, freeze
 from hellofresh.results.board.asked import transcripts
 from hellofresh.results.board.build import build_board
-from hellofresh.results.board.schema import SampleRow, ShownDocument
+from hellofresh.results.board.sample_rows import SampleRow, ShownDocument
 from hellofresh.results.scoring.scores import score_quarter
 from hellofresh.results.split.open import open_split, places, scan_scores
 from hellofresh.results.split.tables import AnswerRow

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hellofresh.results.board.schema import TABLES, SystemFacts
+from hellofresh.results.board.schema import TABLES
+from hellofresh.results.board.system_rows import SystemFacts
 from hellofresh.results.standings import Pair, Standing
 from leaderboard.components.labels import Links
 from leaderboard.components.scale import plain_scale

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.results.board.schema import Mistakes
+from hellofresh.results.board.system_rows import Mistakes
 from hellofresh.results.split.tables import CHANCE, AnswerRow
 from leaderboard.components.labels import Links
 from leaderboard.data.board import SplitKey, table_of

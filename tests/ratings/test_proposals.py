@@ -18,7 +18,7 @@ from hellofresh.judging.people import close_study, open_study, page_folder
 from hellofresh.judging.references import labels_are_secret
 from hellofresh.judging.study import StudyFiles
 from hellofresh.releases.life.state import reveal
-from hellofresh.results.board.schema import RatedRow
+from hellofresh.results.board.system_rows import RatedRow
 from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.record import file_entries, read_record
 from hellofresh.runs.regimes.zero_shot import read_proposal

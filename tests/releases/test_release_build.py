@@ -23,7 +23,7 @@ from hellofresh.releases.draw.escrow import Escrow
 from hellofresh.releases.draw.release import build_release, select
 from hellofresh.releases.life.load import load_release
 from hellofresh.releases.life.manifest import BUNDLED, read_manifest
-from hellofresh.results.board.schema import PeriodBalance
+from hellofresh.results.board.release_rows import PeriodBalance
 from leaderboard.views.data import _balance
 from tests.fakes import fails_with, refused
 

@@ -27,6 +27,7 @@ from collectors.notes.posts.base import BadReply, FoundPost, PostAnswer, PostsSe
 from collectors.notes.posts.local import LocalPosts
 from hellofresh import __version__
 from hellofresh.core.errors import ConfigError, SourceError, WorkspaceError
+from hellofresh.core.executors import completed
 from hellofresh.core.net import may_carry_key
 from hellofresh.core.net.database import open_database
 from hellofresh.core.net.http import HttpClient, HttpReply, LongReplyError, UnusableReplyError
@@ -90,7 +91,7 @@ class ChainedPosts:
                 search = _Search(online, cache, self._clock(), self._progress)
                 search.recall(unknown)
                 if online.ask:
-                    asyncio.run(search.ask(unknown))
+                    completed(search.ask(unknown))
             self.warnings += search.warnings
             found |= {id_: search.outcome(id_) for id_ in unknown if online.ask or not search.wants(id_)}
         self._count_gaps(found, len(unknown))

@@ -176,7 +176,7 @@ class LocalSite:
             finally:
                 await self.close()
 
-        asyncio.run(serve())
+        asyncio.run(serve())  # noqa: TID251  # its signals need the main thread
 
     @web.middleware
     async def _guarded(

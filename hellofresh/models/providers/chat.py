@@ -129,7 +129,9 @@ def read_reply(body: bytes, where: str, *, whole: bool = False) -> Answer:
         choice = found(reply, "choices", 0)
         error = found(choice, "error")
         if isinstance(reply, dict) and not isinstance(choice, dict) and (said := _ERRORS & reply.keys()):
-            return failure(200, body, where, None) if any(reply[name] for name in said) else _none(where, "no choices")
+            if any(reply[name] for name in said):
+                return failure(200, body, where, None)
+            raise bad_reply(where, "no choices")
         if isinstance(error, dict):
             return failure(200, encoded({"error": error}), where, None)
         return _answer(reply, choice, whole)
@@ -140,10 +142,6 @@ def read_reply(body: bytes, where: str, *, whole: bool = False) -> Answer:
 
 
 _CITING = {"annotations", "citations", "search_results"}
-
-
-def _none(where: str, why: str) -> Answer:
-    raise bad_reply(where, why)
 
 
 def _answer(reply: dict[str, object], choice: object, whole: bool) -> Answer:

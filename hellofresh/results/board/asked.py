@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from hellofresh.core.files import canonical_json
 from hellofresh.evidence.publishers import site_of
-from hellofresh.results.board.schema import PromptRow, QuestionRow, TranscriptStep
+from hellofresh.results.board.sample_rows import PromptRow, QuestionRow, TranscriptStep
 from hellofresh.results.split.open import BoardSplit, RunFacts, question_before
 from hellofresh.tasks import get_task
 from hellofresh.tasks.transcripts import (

@@ -54,11 +54,8 @@ from hellofresh.results.board.manifest import (
     describe_file,
     read_board_manifest,
 )
-from hellofresh.results.board.schema import (
-    DueId,
-    added_tables,
-    all_tables,
-)
+from hellofresh.results.board.release_rows import DueId
+from hellofresh.results.board.schema import added_tables, all_tables
 from hellofresh.results.ceiling import ceilings
 from hellofresh.results.figures.charts import ORDER, AnalysisIndex, AnalysisText, IndexedAnalysis, read_record
 from hellofresh.results.over_quarters import over_quarters, quarter_scores

@@ -13,7 +13,7 @@ import polars as pl
 
 from hellofresh.core.files import canonical_json
 from hellofresh.core.quarters import utc_text
-from hellofresh.results.board import schema
+from hellofresh.results.board import release_rows, sample_rows
 from hellofresh.results.board.systems import tallies
 from hellofresh.results.split.open import BoardSplit
 from hellofresh.tasks import TASKS, get_task, relevance_of
@@ -28,14 +28,14 @@ _COUNTED = (
 """The facts that are amounts, and what follows from them."""
 
 
-def dates(split: BoardSplit) -> Iterator[schema.Dates]:
+def dates(split: BoardSplit) -> Iterator[release_rows.Dates]:
     """When the split opens, closes and is revealed; nothing where the manifest does not say."""
     days = split.place.manifest.calendar
     if days is not None:
-        yield schema.Dates(days["opens"], days["deadline"], days["reveals"])
+        yield release_rows.Dates(days["opens"], days["deadline"], days["reveals"])
 
 
-def distributions(split: BoardSplit) -> Iterator[schema.Distribution]:
+def distributions(split: BoardSplit) -> Iterator[release_rows.Distribution]:
     """Lengths of texts in words and, once revealed, both by class and the facts that go with labels."""
     task = TASKS.get(split.place.task)
     labels = reversed(range(len(task.classes))) if task and split.shown else ()
@@ -56,32 +56,36 @@ def distributions(split: BoardSplit) -> Iterator[schema.Distribution]:
 
 def _distribution(
     kind: str, name: str, label: int | None, numbers: Sequence[float], samples: int
-) -> schema.Distribution:
+) -> release_rows.Distribution:
     values = np.array(numbers, dtype=np.float64)
     spread = (float(value) for value in np.quantile(values, (0, 0.1, 0.25, 0.5, 0.75, 0.9, 1)))
-    return schema.Distribution(kind, name, label, len(numbers), samples - len(numbers), float(values.mean()), *spread)
+    return release_rows.Distribution(
+        kind, name, label, len(numbers), samples - len(numbers), float(values.mean()), *spread
+    )
 
 
-def period_dates(split: BoardSplit) -> Iterator[schema.PeriodDates]:
+def period_dates(split: BoardSplit) -> Iterator[release_rows.PeriodDates]:
     """How many samples each period has, and their first and last day."""
     days: dict[str, list[str]] = defaultdict(list)
     for sample in split.samples:
         days[sample.period].append(f"{sample.date:%Y-%m-%d}")
     for period in sorted(days):
-        yield schema.PeriodDates(period, len(days[period]), min(days[period]), max(days[period]))
+        yield release_rows.PeriodDates(period, len(days[period]), min(days[period]), max(days[period]))
 
 
-def periods(split: BoardSplit) -> Iterator[schema.PeriodBalance]:
+def periods(split: BoardSplit) -> Iterator[release_rows.PeriodBalance]:
     """Samples of each period and, once labels are public, its candidates by label."""
     manifest, counts = split.place.manifest, split.counts
     if manifest.selection is None:
         return
     for name, period in manifest.selection.periods.items():
         found = counts[name].by_label if name in counts else None
-        yield schema.PeriodBalance(manifest.source, name, found, period.taken_per_class, manifest.selection.classes)
+        yield release_rows.PeriodBalance(
+            manifest.source, name, found, period.taken_per_class, manifest.selection.classes
+        )
 
 
-def funnel(split: BoardSplit) -> Iterator[schema.FunnelStep]:
+def funnel(split: BoardSplit) -> Iterator[release_rows.FunnelStep]:
     """One row a step, from rows in to candidates kept, in the order in which the filters apply."""
     manifest = split.place.manifest
     counted = manifest.collection.funnel
@@ -91,29 +95,31 @@ def funnel(split: BoardSplit) -> Iterator[schema.FunnelStep]:
         ("candidates", "kept by every filter", counted.total_kept, False),
     ]
     for number, step in enumerate(steps):
-        yield schema.FunnelStep(manifest.source, number, *step)
+        yield release_rows.FunnelStep(manifest.source, number, *step)
 
 
-def labels(split: BoardSplit) -> Iterator[schema.LabelCount]:
+def labels(split: BoardSplit) -> Iterator[release_rows.LabelCount]:
     """Samples of each class, also of those that no sample has; nothing before the reveal."""
     if split.shown:
         found = Counter(label.label for label in split.labels.values())
-        yield from (schema.LabelCount(label, found[label]) for label in range(len(get_task(split.place.task).classes)))
+        yield from (
+            release_rows.LabelCount(label, found[label]) for label in range(len(get_task(split.place.task).classes))
+        )
 
 
-def licenses(split: BoardSplit) -> Iterator[schema.License]:
+def licenses(split: BoardSplit) -> Iterator[release_rows.License]:
     """Samples by licence, the most frequent first."""
     found = Counter(sample.license for sample in split.samples)
-    yield from (schema.License(*item) for item in sorted(found.items(), key=lambda item: (-item[1], item[0])))
+    yield from (release_rows.License(*item) for item in sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
 
-def releases(split: BoardSplit) -> Iterator[schema.ReleaseFacts]:
+def releases(split: BoardSplit) -> Iterator[release_rows.ReleaseFacts]:
     """What the manifest says of the split as a whole; nothing where it lists no files."""
     said = split.place.manifest
     if not said.files:
         return
     drawn = said.selection or said.prospective
-    yield schema.ReleaseFacts(
+    yield release_rows.ReleaseFacts(
         version=said.version,
         sha256=split.manifest_sha256,
         code=said.code,
@@ -129,13 +135,13 @@ def releases(split: BoardSplit) -> Iterator[schema.ReleaseFacts]:
     )
 
 
-def prospects(split: BoardSplit) -> Iterator[schema.Prospect]:
+def prospects(split: BoardSplit) -> Iterator[release_rows.Prospect]:
     """What became of a prospective split; nothing for others."""
     drawn, resolved = split.place.manifest.prospective, split.place.manifest.resolved
     if drawn is None:
         return
     dropped = resolved.dropped if resolved else {}
-    yield schema.Prospect(
+    yield release_rows.Prospect(
         drawn=sum(period.taken for period in drawn.periods.values()),
         decided=resolved.labels if resolved else 0,
         outcomes=tuple(row.samples for row in labels(split)),
@@ -146,7 +152,7 @@ def prospects(split: BoardSplit) -> Iterator[schema.Prospect]:
     )
 
 
-def documents(split: BoardSplit) -> Iterator[schema.ShownDocument]:
+def documents(split: BoardSplit) -> Iterator[sample_rows.ShownDocument]:
     """Relevant documents and the first of each ranking, where labels are shown and the licence lets texts be shown."""
     if not split.shown or not split.corpora or get_task(split.place.task).track != "retrieval":
         return
@@ -157,10 +163,10 @@ def documents(split: BoardSplit) -> Iterator[schema.ShownDocument]:
         if found.corpus is not None and found.is_published:
             for document in found.corpus.documents():
                 if document.id in wanted:
-                    yield schema.ShownDocument(document.id, document.title, document.text[:_MOST_CHARACTERS])
+                    yield sample_rows.ShownDocument(document.id, document.title, document.text[:_MOST_CHARACTERS])
 
 
-def samples(split: BoardSplit) -> Iterator[schema.SampleRow]:
+def samples(split: BoardSplit) -> Iterator[sample_rows.SampleRow]:
     """Every sample as the board shows it, with what ranked systems made of it."""
     tally = tallies(split)
     for sample in split.samples:
@@ -168,7 +174,7 @@ def samples(split: BoardSplit) -> Iterator[schema.SampleRow]:
         facts = {} if label is None else {name: value for name, value in label.facts.items() if value is not None}
         task = get_task(split.place.task)
         page, (judged, right) = task.page_of(sample), tally[sample.id]
-        yield schema.SampleRow(
+        yield sample_rows.SampleRow(
             id=sample.id,
             period=sample.period,
             date=utc_text(sample.date),

@@ -9,7 +9,8 @@ import polars as pl
 
 from hellofresh.core.parquet import Estimate
 from hellofresh.judging.judges import judge_quality, known_judges
-from hellofresh.results.board.schema import JudgeRow, RatedResponse, RatedRow
+from hellofresh.results.board.sample_rows import RatedResponse
+from hellofresh.results.board.system_rows import JudgeRow, RatedRow
 from hellofresh.results.scoring.people import people_rows
 from hellofresh.results.split.open import BoardSplit
 from hellofresh.results.split.rated import rated_standings

@@ -26,7 +26,7 @@ from hellofresh.core.parquet import Estimate
 from hellofresh.core.systems import IDENTITY, Provenance
 from hellofresh.evidence.publishers import site_of
 from hellofresh.evidence.web.excluded import ExcludedSources
-from hellofresh.results.board import schema
+from hellofresh.results.board import system_rows
 from hellofresh.results.calibration import stated_confidences
 from hellofresh.results.split.open import BoardSplit
 from hellofresh.results.split.panel import NOT_ASKED, exposure, is_hollow
@@ -49,21 +49,21 @@ _LIMITED = ("brier", "auc", "reliability", "resolution", "uncertainty")
 """Figures of a calibration that have an interval."""
 ANSWER = (
     pl.when(pl.col("status") == str(Status.BLOCKED))
-    .then(pl.lit(schema.REFUSED))
-    .otherwise(pl.col("label").fill_null(schema.NO_ANSWER))
+    .then(pl.lit(system_rows.REFUSED))
+    .otherwise(pl.col("label").fill_null(system_rows.NO_ANSWER))
     .alias("said")
 )
 """The chosen class, or the code of silence or of a refusal."""
 
 
-def facts(split: BoardSplit) -> Iterator[schema.SystemFacts]:
+def facts(split: BoardSplit) -> Iterator[system_rows.SystemFacts]:
     """Facts about each system besides its scores."""
     entered = dict(split.receipts.select("origin", "received").iter_rows())
     for row in split.systems:
         origin = str(row["origin"])
         run = split.runs.get(origin)
         record = run.record if run else None
-        yield schema.SystemFacts(
+        yield system_rows.SystemFacts(
             origin=origin,
             entered=(entered.get(origin) or (run.started if run else ""))[:10],
             contamination=exposure(str(row["knowledge_cutoff"]), split.known_since, split.place.split).value,
@@ -84,19 +84,19 @@ def receipts(split: BoardSplit) -> list[ReceiptRow]:
     return RECEIPTS.rows(split.receipts.filter(pl.col("origin").is_in(known)).sort("origin"))
 
 
-def calibrations(split: BoardSplit) -> Iterator[tuple[schema.CalibrationRow, list[schema.ReliabilityBin]]]:
+def calibrations(split: BoardSplit) -> Iterator[tuple[system_rows.CalibrationRow, list[system_rows.ReliabilityBin]]]:
     """Calibration of each system and prompt with stated probabilities; only if labels are shown."""
     stated = [] if split.panel is None or not split.shown else list(stated_confidences(split.panel))
     for item in sorted(stated, key=lambda item: (item.system.origin, item.said.prompt, item.subject)):
         origin, prompt, found = item.system.origin, item.said.prompt, item.found
         curve = () if found is None else found.curve
         bins = [
-            schema.ReliabilityBin(origin, prompt, item.subject, number, step.count, round(step.share * step.count),
+            system_rows.ReliabilityBin(origin, prompt, item.subject, number, step.count, round(step.share * step.count),
                            step.confidence, step.share, step.interval.low, step.interval.high)
             for number, step in enumerate(curve)
         ]  # fmt: skip
         counted = (item.headline, item.subject, item.n, item.clusters, item.few_clusters)
-        yield schema.CalibrationRow(origin, prompt, *counted, **_figures(found)), bins
+        yield system_rows.CalibrationRow(origin, prompt, *counted, **_figures(found)), bins
 
 
 def _figures(found: Calibration | None) -> dict[str, Any]:
@@ -115,7 +115,7 @@ def _known(value: float) -> float | None:
     return None if np.isnan(value) else value
 
 
-def mistakes(split: BoardSplit) -> Iterator[schema.Mistakes]:
+def mistakes(split: BoardSplit) -> Iterator[system_rows.Mistakes]:
     """Errors of each system; empty before the reveal, and for tasks without classes."""
     if not has_classes(split):
         return
@@ -124,14 +124,14 @@ def mistakes(split: BoardSplit) -> Iterator[schema.Mistakes]:
     counts = {origin: (n, wrong) for origin, n, wrong in counted.select("origin", "n", "wrong").iter_rows()}
     others = {origin: (compared, right) for origin, compared, right in _compared(judged).iter_rows()}
     for origin in (row["origin"] for row in split.systems if row["origin"] in counts):
-        yield schema.Mistakes(origin, *counts[origin], *others.get(origin, (0, 0)))
+        yield system_rows.Mistakes(origin, *counts[origin], *others.get(origin, (0, 0)))
 
 
-def confusion(split: BoardSplit) -> Iterator[schema.ConfusionCell]:
+def confusion(split: BoardSplit) -> Iterator[system_rows.ConfusionCell]:
     """Counts of each system's answers by the samples' class, without zero counts."""
     if has_classes(split):
         counted = judged_answers(split).group_by("origin", "label", "said").len()
-        yield from (schema.ConfusionCell(*row) for row in sorted(counted.iter_rows()))
+        yield from (system_rows.ConfusionCell(*row) for row in sorted(counted.iter_rows()))
 
 
 def has_classes(split: BoardSplit) -> bool:
@@ -174,31 +174,31 @@ def tallies(split: BoardSplit) -> Mapping[str, tuple[int, int]]:
     return unjudged | {key: (judged, 0) for key, judged in said.collect().iter_rows() if key in unjudged}
 
 
-def participants(split: BoardSplit) -> Iterator[schema.Participant]:
+def participants(split: BoardSplit) -> Iterator[system_rows.Participant]:
     """The runs and submitters; empty once labels are shown."""
     if split.shown:
         return
     entered = {one.origin: one.entered for one in facts(split)}
     for row in split.systems:
         own = {name: row[name] for name in IDENTITY}
-        yield schema.Participant(**own, entered=entered[row["origin"]], judged=row["n"], samples=row["n_split"])
+        yield system_rows.Participant(**own, entered=entered[row["origin"]], judged=row["n"], samples=row["n_split"])
     for row in split.waiting.sort("origin").iter_rows(named=True):
         own = {name: row[name] for name in ("origin", "system", "team", "regime", "knowledge_cutoff")}
         how = {"provenance": Provenance.UPLOADED, "kind": "submission", "entered": row["received"][:10]}
-        yield schema.Participant(**own, **how, judged=0, samples=len(split.samples))
+        yield system_rows.Participant(**own, **how, judged=0, samples=len(split.samples))
 
 
-def shares(split: BoardSplit) -> Iterator[schema.AnswerShare]:
+def shares(split: BoardSplit) -> Iterator[system_rows.AnswerShare]:
     """Every participant's answers by prompt; empty once labels are shown."""
     if split.shown:
         return
     order = {row["origin"]: number for number, row in enumerate(split.systems)}
     counted = split.said.group_by("origin", "prompt", "headline", ANSWER).len().collect().iter_rows()
-    found = [schema.AnswerShare(*row) for row in counted if row[0] in order]
+    found = [system_rows.AnswerShare(*row) for row in counted if row[0] in order]
     yield from sorted(found, key=lambda row: (order[row.origin], not row.headline, row.prompt, -row.said))
 
 
-def agreements(split: BoardSplit) -> Iterator[schema.AgreementRow]:
+def agreements(split: BoardSplit) -> Iterator[system_rows.AgreementRow]:
     """All pairs of participants on the samples that both judged; empty once labels are shown."""
     origins = [] if split.shown else [row["origin"] for row in split.systems][:_MOST_COMPARED]
     ids = [sample.id for sample in split.samples]
@@ -212,7 +212,7 @@ def agreements(split: BoardSplit) -> Iterator[schema.AgreementRow]:
         first, second = said[one][both], said[two][both]
         if both.any():
             kappa = answer_agreement(first, second).kappa
-            yield schema.AgreementRow(one, two, int(both.sum()), int((first == second).sum()), kappa)
+            yield system_rows.AgreementRow(one, two, int(both.sum()), int((first == second).sum()), kappa)
 
 
 @dataclass(slots=True)
@@ -230,13 +230,13 @@ class _Seen:
             self.examples.append((sample, url))
         self.samples.add(sample)
 
-    def row(self, origin: str, kind: str, of: int) -> schema.ConductRow:
+    def row(self, origin: str, kind: str, of: int) -> system_rows.ConductRow:
         """It as a row."""
         ids, urls = (tuple(item[place] for item in self.examples) for place in (0, 1))
-        return schema.ConductRow(origin, kind, len(self.samples), of, self.times, ids, urls)
+        return system_rows.ConductRow(origin, kind, len(self.samples), of, self.times, ids, urls)
 
 
-def conduct(split: BoardSplit) -> Iterator[schema.ConductRow]:
+def conduct(split: BoardSplit) -> Iterator[system_rows.ConductRow]:
     """The misconduct of each entry; empty before the reveal."""
     if not split.shown:
         return
@@ -253,7 +253,7 @@ def conduct(split: BoardSplit) -> Iterator[schema.ConductRow]:
 
 def _by_agent(
     split: BoardSplit, row: Mapping[str, Any], cited: Sequence[tuple[str, str]]
-) -> Iterator[schema.ConductRow]:
+) -> Iterator[system_rows.ConductRow]:
     """What its transcripts and its answers' sources show."""
     origin, known = str(row["origin"]), {sample.id for sample in split.samples}
     seen: dict[str, _Seen] = defaultdict(_Seen)
@@ -293,7 +293,7 @@ def _cited(split: BoardSplit, origins: Sequence[str]) -> Mapping[str, list[tuple
     return found
 
 
-def _copied(split: BoardSplit) -> Iterator[tuple[str, schema.ConductRow]]:
+def _copied(split: BoardSplit) -> Iterator[tuple[str, system_rows.ConductRow]]:
     """Entries that are right where no other ranked system is."""
     if not has_classes(split):
         return
@@ -306,5 +306,7 @@ def _copied(split: BoardSplit) -> Iterator[tuple[str, schema.ConductRow]]:
         right = rows.filter("right").sort("id")
         if rows.height >= _FEWEST_HARD and right.height >= _SHARE * rows.height:
             examples, times = tuple(right["id"].head(_EXAMPLES)), right.height
-            row = schema.ConductRow(str(origin), COPIED, times, rows.height, times, examples, ("",) * len(examples))
+            row = system_rows.ConductRow(
+                str(origin), COPIED, times, rows.height, times, examples, ("",) * len(examples)
+            )
             yield row.origin, row
