@@ -56,9 +56,14 @@ LEAVES_OUT = {"no-training-labels", "no-texts", "baseline-regime", "no-such-clas
 """Errors for which a model is skipped with a note: no training labels, samples without filled-in texts, a
 regime that changes only the prompt, which baselines ignore, or a class that the task does not have."""
 EMBEDDED, SMOKE_SAMPLES, SEARCHED = "smollm2-135m", 10, 2
-"""The embedded model, and how many of the bundled sample's samples a task and quarter it is asked about, without and
-with a search: it is at chance level with any number, and takes seconds for each."""
-SEARCHING = {"model": EMBEDDED, "regime": "web-search", "settings": ("pages=1",), "provider": "offline"}
+"""The embedded model, and how many samples of the bundled sample it is asked about, by task and quarter, without and
+with a search: it is at chance level with any number, and takes a second for each, with a search five."""
+SEARCHING = {
+    "regime": "web-search",
+    "settings": ("pages=1", "summary_words=30"),
+    "provider": "offline",
+    "prompts": "manual",
+}
 
 
 def run_release(
@@ -111,7 +116,7 @@ def run_release(
         samples, runs = _ask_all(steps, newer if which == "models" else by_edition, how)
         said = f"{samples:,} samples in {runs} runs"
         if shown and EMBEDDED in of_kind:
-            searching = {**SEARCHING, "limit": min(limit or SEARCHED, SEARCHED)}
+            searching = {**SEARCHING, "model": EMBEDDED, "limit": min(limit or SEARCHED, SEARCHED)}
             samples, _ = _ask_all(steps, {shown[-1]: by_edition[shown[-1]]}, [searching])
             said += f", {samples} with search"
         watch.step(f"asked      {which}: {said}")
