@@ -82,8 +82,8 @@ def test_the_ratings_of_an_open_quarter_are_not_fitted(finished: Path) -> None:
     assert {path.stem for path in (finished / "bridging").glob("*.parquet")} == past
     for name in ("ceilings", "note_writers"):
         assert set(pl.read_parquet(finished / f"board/{name}.parquet")["edition"]) == past
-    facts = [json.loads(line)["facts"] for line in (finished / "private/2026Q3/x-notes/labels.jsonl").open()]
-    assert facts and all(one.get("chance") is None for one in facts)
+    facts = [json.loads(line) for line in (finished / "private/2026Q3/x-notes/labels.jsonl").open()]
+    assert facts and all(one["chance"] is None for one in facts)
 
 
 def test_edits_are_discarded_for_every_reason_over_the_two_quarters(finished: Path) -> None:
