@@ -25,8 +25,9 @@ from hellofresh.models.catalogue import (
 )
 from hellofresh.models.providers import HttpModel
 from hellofresh.models.thoughts import without_thought
-from hellofresh.runs.counts import WIDER_TOKENS, AnswerFate, counted, remedies
+from hellofresh.runs.counts import WIDER_TOKENS, AnswerFate, counted, fate_of, remedies
 from hellofresh.runs.ledger import Ledger
+from hellofresh.tasks.outputs import Choice, Status
 
 _VISIBLE_TOKENS = 15
 _ENDS = ("checked", "retires", "successor", "context")
@@ -105,15 +106,9 @@ def _check(options: argparse.Namespace, output: CommandOutput) -> int:
     facts = _checked(model, answer, seconds, ledger.cost_usd)
     output.result(facts)
     output.table("Answer", ("", ""), [(name.replace("_", " "), _shown(value)) for name, value in facts.items()])
-    if not answer.is_silent:
+    fate = fate_of(Choice(status=Status.BLOCKED if answer.finish is Finish.BLOCKED else Status.NONE), answer)
+    if not answer.is_silent and fate is not AnswerFate.TOOL:
         return 0
-    fate = (
-        AnswerFate.CUT
-        if answer.finish is Finish.LENGTH
-        else AnswerFate.REFUSED
-        if answer.finish is Finish.BLOCKED
-        else AnswerFate.EMPTY
-    )
     limit = ledger.estimate(request).tokens_out
     for remedy in remedies(counted(1, [fate]), limit, thinks=ledger.thoughts > 0):
         output.say(f"note: {remedy}.")

@@ -132,8 +132,8 @@ def mark_for(texts: Sequence[str]) -> str:
 
 
 def fence(texts: Sequence[str]) -> FencedText:
-    """Texts as one block, each after a line with its number and a mark that occurs in no text."""
+    """Texts as one block, each after a line with its number and a mark that occurs in no text; `(none)` without any."""
     bodies = [clean(text) for text in texts]
     mark = mark_for(bodies)
     lines = [f"[{mark} text {number}]\n{body}" for number, body in enumerate(bodies, start=1)]
-    return FencedText("\n".join([*(lines or ["(none)"]), f"[{mark} end]"]), mark)
+    return FencedText("\n".join([*lines, f"[{mark} end]"]) if lines else "(none)", mark)

@@ -13,7 +13,6 @@ from enum import StrEnum
 
 import aiohttp
 
-from hellofresh.core.errors import SourceError
 from hellofresh.core.executors import completed
 from hellofresh.core.net.addresses import AddressError, PageAddress
 from hellofresh.core.net.public import BodyError, PublicHttp, TooLargeError, UnsafeError, names_fail
@@ -28,8 +27,6 @@ _MOST_REDIRECTS = 5
 _MOST_BYTES = 64 << 10
 _TOTAL_S = 15.0
 _AT_ONCE = 8
-_CONTROL = "https://example.com/"
-"""Reserved for examples, and always there: where it does not answer, this machine's network is at fault."""
 
 
 class LinkState(StrEnum):
@@ -55,16 +52,16 @@ class LinkReport:
     detail: str
 
 
-async def check_links(http: PublicHttp, addresses: Sequence[str], control: str = "") -> list[LinkReport]:
+async def check_links(http: PublicHttp, addresses: Sequence[str], *, control: bool = False) -> list[LinkReport]:
     """Check links, a few at once, in the given order; errors are in the reports. Closes the transport.
 
     Args:
         http: the transport.
         addresses: to check.
-        control: an address that surely exists, checked before the others; empty to go without.
+        control: whether an address that is always there is requested first.
 
     Raises:
-        SourceError: if even the control cannot be reached, so that nothing follows from the others (`no-network`).
+        RunError: if even that cannot be reached (`no-network`).
     """
     gate = asyncio.Semaphore(_AT_ONCE)
 
@@ -89,11 +86,8 @@ async def check_links(http: PublicHttp, addresses: Sequence[str], control: str =
         return LinkReport(address, state, trail[-1], detail)
 
     try:
-        known = await check(control) if control else None
-        if known is not None and known.state is not LinkState.REACHABLE:
-            what = f"{control} cannot be reached ({known.detail}), so nothing would be learnt about the links"
-            raise SourceError(what, fix="Connect this machine to the internet, then run the command again.",
-                              code="no-network")  # fmt: skip
+        if control:
+            await http.check_network()
         return list(await asyncio.gather(*map(check, addresses)))
     finally:
         await http.close()
@@ -121,11 +115,11 @@ def rate_links(study: RatedStudy) -> list[Rating]:
         DataError: if the responses are damaged, or this machine has no network.
     """
     http = PublicHttp("HelloFresh link check")
-    return judge_links(http, study.rubric, read_responses(study.files), _CONTROL)
+    return judge_links(http, study.rubric, read_responses(study.files), control=True)
 
 
 def judge_links(
-    http: PublicHttp, rubric: Rubric, responses: Sequence[BlindedResponse], control: str = ""
+    http: PublicHttp, rubric: Rubric, responses: Sequence[BlindedResponse], *, control: bool = False
 ) -> list[Rating]:
     """Like `rate_links`, for some responses, after the control (see `check_links`); closes the transport.
 
@@ -133,7 +127,7 @@ def judge_links(
     """
     criterion = rubric.criterion(REACHABILITY)
     addresses = sorted({address for response in responses for address in response.sources})
-    reports = {report.address: report for report in completed(check_links(http, addresses, control))}
+    reports = {report.address: report for report in completed(check_links(http, addresses, control=control))}
     found = []
     for response, report in [(item, reports[address]) for item in responses for address in item.sources]:
         moved = f"; moved to {report.final}" if report.final != report.address else ""

@@ -111,6 +111,7 @@ class Finish(StrEnum):
 
     STOP = "stop"
     LENGTH = "length"
+    PAUSED = "paused"  # within a turn, as a provider does that searches on
     BLOCKED = "blocked"
 
 

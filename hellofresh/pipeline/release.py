@@ -115,6 +115,9 @@ def run_release(
         how = [{"model": model, "regime": regime, "limit": limit} for regime, model in product(regimes, of_kind)]
         samples, runs = _ask_all(steps, newer if which == "models" else by_edition, how)
         said = f"{samples:,} samples in {runs} runs"
+        if which == "models" and older:
+            left_out = ", ".join(map(str, sorted(older)))
+            steps.show.say(f"note: no model is asked about the old or unrevealed quarters of the sample: {left_out}")
         if shown and EMBEDDED in of_kind:
             searching = {**SEARCHING, "model": EMBEDDED, "limit": min(limit or SEARCHED, SEARCHED)}
             samples, _ = _ask_all(steps, {shown[-1]: by_edition[shown[-1]]}, [searching])

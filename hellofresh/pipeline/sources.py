@@ -125,7 +125,7 @@ def rated_quarters(
     """
     sources = request.named or settings.sources
     if not sources.any and request.sample:
-        sources = SourceSettings.model_validate({"x-notes": {"dump": str(bundled_files(workspace).dump)}})
+        sources = SourceSettings.model_validate({"x-notes": {"dump": str(bundled_files(workspace)[0])}})
         known = [quarter for quarter in QUARTERS if quarter in (request.quarters or QUARTERS)]
         quarters: Sequence[Quarter] = [one for one in known if settings.release.calendar.of(one).reveals <= now()]
     elif sources.x_notes is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 
@@ -24,11 +25,17 @@ class AnswerFate(StrEnum):
     UNREADABLE = "unreadable"
     CUT = "cut"
     EMPTY = "empty"
+    TOOL = "tool"
     REFUSED = "refused"
     FAILED = "failed"
 
 
-NEVER_CAME = frozenset({AnswerFate.CUT, AnswerFate.EMPTY})
+NEVER_CAME = frozenset({AnswerFate.CUT, AnswerFate.EMPTY, AnswerFate.TOOL})
+_CALL = re.compile(
+    r"</?tool_call\b|<function(?:=|_call)|<invoke name=|\[TOOL_CALLS?\]"
+    r"|<\|(?:python_tag|tool_call)|<\uff5ctool\u2581call"
+)
+"""The marks of a call of a tool that a server without the model's parser leaves in the text."""
 
 
 def fate_of(output: Output, answer: Answer | None) -> AnswerFate:
@@ -38,6 +45,8 @@ def fate_of(output: Output, answer: Answer | None) -> AnswerFate:
         return AnswerFate.READ
     if output.status is Status.BLOCKED:
         return AnswerFate.REFUSED
+    if answer is not None and (answer.finish is Finish.PAUSED or _CALL.search(answer.text)):
+        return AnswerFate.TOOL
     if answer is not None and answer.finish is Finish.LENGTH:
         return AnswerFate.CUT
     return AnswerFate.EMPTY if answer is not None and answer.is_silent else AnswerFate.UNREADABLE
@@ -78,6 +87,12 @@ def remedies(counts: Mapping[str, int], limit: int, *, thinks: bool) -> Iterator
         yield (
             f"{empty} of {asked} answers were empty{hidden}; ask one question (`hellofresh models NAME --check`), and "
             "look at the server's template and its parser of reasoning"
+        )
+    if tool := counts[AnswerFate.TOOL]:
+        yield (
+            f"{tool} of {asked} answers stopped for a tool (pause_turn, or a call in the text, such as <tool_call>) "
+            "and count as wrong; ask without the model's own search, start the server with a parser of tool calls, or "
+            "set `tools = false` for this model ([models.NAME.abilities] in hellofresh.toml)"
         )
     if refused := counts[AnswerFate.REFUSED]:
         yield f"{refused} of {asked} answers were refused by the model or its provider, and count as wrong"

@@ -110,8 +110,8 @@ class RunRecord(Strict):
         copies: repetitions whose answers are identical to those of an earlier one; scores exclude them.
         usage: usage by role.
         tokens_in, tokens_out, cost_usd: of the whole run, None if unknown.
-        counts: outputs asked for, and how many were read, unreadable, cut, empty, refused and failed, which add up to
-            it. Empty in records of earlier versions.
+        counts: outputs asked for, and how many were read, unreadable, cut, empty, tool, refused and failed, which
+            add up to it. Empty in records of earlier versions.
         elsewhere, widened, failed_for_good: as in `EvaluationReport`.
         about, kind, knowledge_cutoff, smoke_test, facts: description of the model for the board.
         files: every other file of the run; None while a takedown clears them.

@@ -176,8 +176,8 @@ def _failed(status: int, code: str, what: str) -> web.Response:
 # same bytes.
 
 _Fields = dict[str, JsonValue]
-_CHAT_FINISHES = {Finish.STOP: "stop", Finish.LENGTH: "length", Finish.BLOCKED: "content_filter"}
-_REASONS = {Finish.LENGTH: "max_output_tokens", Finish.BLOCKED: "content_filter"}
+_CHAT_FINISHES = {Finish.LENGTH: "length", Finish.PAUSED: "length", Finish.BLOCKED: "content_filter"}
+_REASONS = {Finish.LENGTH: "max_output_tokens", Finish.PAUSED: "max_output_tokens", Finish.BLOCKED: "content_filter"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +224,7 @@ class Reply:
 
     @property
     def _finish(self) -> str:
-        return "tool_calls" if self._calls else _CHAT_FINISHES[self.answer.finish]
+        return "tool_calls" if self._calls else _CHAT_FINISHES.get(self.answer.finish, "stop")
 
     def _chat_usage(self) -> JsonValue:
         tokens = self._tokens()

@@ -9,6 +9,7 @@ from hellofresh.core.calendar import Calendar
 from hellofresh.core.data_sets import DatasetFacts
 from hellofresh.core.quarters import Quarter, parse_utc
 from hellofresh.results.board.release_rows import LabelCount, Prospect
+from hellofresh.results.board.system_rows import RatedRow
 from hellofresh.results.over_quarters import OverQuartersRow
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
@@ -113,9 +114,12 @@ def dataset_section(board: Board, split: SplitKey) -> Html | None:
 
 
 def contamination_notice(board: Board, split: SplitKey) -> Html | None:
-    """Warning that models may have seen a frozen edition, and since when; None for a quarter, and without models."""
+    """Warning that models may have seen a frozen edition, and since when.
+
+    None for a quarter, without models, and where people rated what systems wrote: no label gives that away.
+    """
     dataset = board.first(DatasetFacts, split)
-    if dataset is None or not any(map(is_model, board.entries(split).values())):
+    if dataset is None or board.has(RatedRow, split) or not any(map(is_model, board.entries(split).values())):
         return None
     since = day(parse_utc(f"{dataset.published}T00:00:00Z"))
     return notice(

@@ -60,7 +60,7 @@ def _answer(row: SampleRow, task: str, marks: Marks) -> Html:
 def one_guess(visit: Visit, split: SplitKey) -> Html:
     """The first sample with buttons, for the static copy, and a link to the others."""
     row = _chosen(visit.board, split)[0]
-    more = el("p", inner_link(visit.links.to("guess", split), f"Guess {_NUMBER}"))
+    more = el("p", inner_link(visit.links.to("guess", split), f"Guess on {_NUMBER} samples"))
     shown = _folds(row, 1, split.task, None, _marks(visit.board, split))
     return join([el("small", "Try it: what did people decide?"), shown, more])
 

@@ -86,6 +86,7 @@ def _matrix(rows: Sequence[RatedRow]) -> Html:
     systems, lines = list(dict.fromkeys(row.system for row in rows)), []
     for (_, part, value), of_system in by_line.items():
         first = next(iter(of_system.values()))
+        share_first = sum(row.tie_group == 1 for row in of_system.values()) > 1
         title = f"{part}: {visible(value, 60)}" if part else _TURNED.get(first.title, first.title)
         cells = [cell("name", "Criterion", (title, None if part else first.definition))]
         for system in systems:
@@ -94,7 +95,7 @@ def _matrix(rows: Sequence[RatedRow]) -> Html:
                 cells.append(cell("number", "", DASH))
                 continue
             share = (row.mean - row.worst) / ((row.best - row.worst) or 1)
-            tied = "=" if row.validated and row.tie_group == 1 else ""
+            tied = "=" if share_first and row.validated and row.tie_group == 1 else ""
             below = f"{row.mean:.2f} of {row.best:g}, {row.low:.2f} to {row.high:.2f}; {row.n:,}"
             cells.append(el("td", f"{tied}{share:.0%}", el("small", below),
                             style=f"--share:{100 * min(max(share, 0), 1):.0f}%", role="cell",
@@ -106,11 +107,7 @@ def _matrix(rows: Sequence[RatedRow]) -> Html:
         "Shares of full marks; below them the mean with its 95% interval, and how many responses were rated. = marks "
         "those that do not differ significantly from the best."
     )
-    few = (
-        f" Intervals cover other posts, but only these {raters} raters."
-        if (raters := rows[0].raters) < _FEW_RATERS
-        else ""
-    )
+    few = f" Intervals cover other posts{', not' if rows[0].raters < _FEW_RATERS else ' and'} other raters."
     return join([el("p", el("small", said, few)), scrolled(shown)])
 
 

@@ -116,6 +116,10 @@ CHAT: list[Case] = [
     (c("Yes", logprobs={"content": [{"token": "Yes", "logprob": None, "top_logprobs": 1}]}), "yes", PAID),  # sglang #20323
     (c("Yes", finish=7), "yes", PAID),  # any-llm #1202
     (c("Yes", finish=None), "yes", PAID),  # any-llm #1202
+    (c("<tool_call>\n<function=search>\n<parameter=query>\nmoon\n</tool_call>"), "tool", PAID),  # vllm #21571
+    (c('I look it up.\n<tool_call>{"name": "search", "arguments": {"query": "moon"}}</tool_call>'), "tool", PAID),  # ReCall #64
+    (c('[TOOL_CALLS]search[ARGS]{"query": "moon"}'), "tool", PAID),  # Rapid-MLX #1071
+    (c("Yes.\n<tool_call>\n<function=search>"), "yes", PAID),  # vllm #21571: an answer comes first
     (c("Yes", annotations={}, tool_calls="none"), "yes", PAID),  # litellm #40477
     ({**c("No"), "model": 7, "citations": 1, "error": None}, "no", PAID),  # async-openai #404
     ({"choices": [{"text": "No", "finish_reason": "stop"}]}, "no", UNKNOWN),  # litellm #14090: a completion's form
@@ -181,7 +185,7 @@ CLAUDE: list[Case] = [
     (a(t("Yes"), {"type": "new"}, 3, {}), "yes", PAID),  # async-openai #404
     (a(stop="refusal"), "refused", PAID),  # inspect_ai #3405
     (a(t("I'm really sorry, but no.")), "refused", PAID),  # helm #3770
-    (a(t("Let me"), stop="pause_turn"), "cut", PAID),  # litellm #42310
+    (a(t("Let me"), stop="pause_turn"), "tool", PAID),  # ai-provider-for-anthropic #29
     (a(stop="end_turn"), "empty", PAID),  # sub2api #7081
     ({"type": "message", "content": None}, "bad-reply", UNKNOWN),  # litellm #40477
     (e(400, "Output blocked by content filtering policy", type="invalid_request_error"), "refused", UNKNOWN),  # inspect_ai #3405

@@ -127,7 +127,7 @@ def test_a_search_that_failed_at_anthropic_is_an_answer_without_sources(chat) ->
         stop="pause_turn",
     )  # fmt: skip
     answer, _ = answered("anthropic", chat, reply, SEARCH)
-    assert (answer.text, answer.sources, answer.finish) == ("No.", (), Finish.LENGTH)
+    assert (answer.text, answer.sources, answer.finish) == ("No.", (), Finish.PAUSED)
 
 
 ODD = [

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from typing import Any
 
 import pytest
-from aiohttp.abc import AbstractResolver
 
 from hellofresh.core.net.public import PublicHttp
 from hellofresh.judging.links import LinkReport, LinkState, check_links, judge_links
 from hellofresh.judging.rubric import load_rubric
 from hellofresh.judging.study import BlindedResponse
 from tests.fakes import refused
-from tests.web.conftest import Site, reply
+from tests.web.conftest import FailingNames, Site, reply
 
 
 def checked(pages: dict, *paths: str, allowed: bool = True) -> list[LinkReport]:
@@ -74,26 +72,15 @@ def test_the_rule_judge_rates_every_link_and_leaves_the_unclear_to_people() -> N
     assert all(item.comment.startswith("refused: ") for item in ratings)
 
 
-class _Failing(AbstractResolver):
-    """A resolver that fails with an error of its kind, as without a network, or knows of no such host."""
-
-    def __init__(self, errno: int) -> None:
-        self.errno = errno
-
-    async def resolve(self, host: str, *_: object, **__: object) -> list[Any]:
-        raise socket.gaierror(self.errno, host)
-
-    async def close(self) -> None:
-        pass
-
-
 @pytest.mark.parametrize(
     ("errno", "state"), [(socket.EAI_NONAME, LinkState.DEAD), (socket.EAI_AGAIN, LinkState.UNCLEAR)]
 )
 def test_a_resolver_that_fails_is_no_finding_about_a_link(errno: int, state: LinkState) -> None:
-    async def ask(control: str = "") -> list[LinkReport]:
-        return await check_links(PublicHttp("test", resolver=_Failing(errno)), ["http://a.example/"], control)
+    async def ask(*, control: bool = False) -> list[LinkReport]:
+        return await check_links(
+            PublicHttp("test", resolver=FailingNames(errno)), ["http://a.example/"], control=control
+        )
 
     (found,) = asyncio.run(ask())
     assert found.state is state
-    refused("no-network", lambda: asyncio.run(ask("http://b.example/")))
+    refused("no-network", lambda: asyncio.run(ask(control=True)))

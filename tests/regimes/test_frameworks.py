@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,16 +17,6 @@ from hellofresh.tasks.transcripts import AskedEvent, SearchedEvent, read_transcr
 from tests.conftest import Cli
 
 FRAMEWORKS = {"pydantic_ai": "pydantic_ai", "smolagents": "smolagents", "langchain": "langchain_openai"}
-_BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
-
-
-def example(root: Path, framework: str) -> str:
-    """The agent of a framework, in a file beside the documents or within one."""
-    if (file := root / "docs" / "examples" / f"{framework}_agent.py").is_file():
-        return file.read_text(encoding="utf-8")
-    text = (root / "docs/extending.md").read_text(encoding="utf-8")
-    (found,) = [block for block in _BLOCK.findall(text) if re.search(rf"^from {framework}\w* ", block, re.MULTILINE)]
-    return str(found)
 
 
 def says_yes(body: dict[str, Any]) -> bool:
@@ -67,7 +58,7 @@ def test_agents_of_three_frameworks_reach_the_board(make, chat, loopback, root: 
     where = ["--quarter", "2023Q2", "--task", "x-notes", "--model", "openai:m", "--base-url", chat.base_url]
     for framework, package in FRAMEWORKS.items():
         pytest.importorskip(package)
-        (place / f"{framework}.py").write_text(example(root, framework))
+        shutil.copy(root / f"docs/examples/{framework}_agent.py", place / f"{framework}.py")
         chat.bodies.clear()
         folder = Path(cli.json("evaluate", *where, "--agent", f"{framework}.py:solve")["folder"])
         check_answers(folder, 10 * len(chat.bodies))

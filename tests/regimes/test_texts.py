@@ -86,15 +86,13 @@ def test_cleaning_keeps_every_word_of_an_ordinary_text(text: str) -> None:
 @given(st.lists(TEXT, max_size=5))
 def test_a_fence_holds_each_text_whole_between_lines_that_no_text_can_forge(texts: list[str]) -> None:
     fenced = fence(texts)
-    heads = [f"[{fenced.mark} text {n}]" for n in range(1, len(texts) + 1)] + [f"[{fenced.mark} end]"]
-    assert fenced.text.count(fenced.mark) == len(heads)
+    heads = [f"[{fenced.mark} text {n}]" for n in range(1, len(texts) + 1)]
+    assert fenced.text.count(fenced.mark) == (len(heads) + 1 if texts else 0)
     rest = fenced.text
-    for head, body in zip(heads, [clean(text) for text in texts] or ["(none)"], strict=False):
-        if texts:
-            assert rest.startswith(f"{head}\n{body}\n")
-            rest = rest[len(f"{head}\n{body}\n") :]
-    assert rest.endswith(heads[-1])
-    assert texts == [] or rest == heads[-1]
+    for head, text in zip(heads, texts, strict=True):
+        assert rest.startswith(f"{head}\n{clean(text)}\n")
+        rest = rest[len(f"{head}\n{clean(text)}\n") :]
+    assert rest == (f"[{fenced.mark} end]" if texts else "(none)")
 
 
 @given(TEXT)

@@ -14,6 +14,9 @@ from hellofresh.core.files import canonical_json
 from hellofresh.core.texts import clean
 from hellofresh.evidence.web import PageStatus, SearchResult, WebPage
 from hellofresh.models import Answer, CallError, Finish
+from hellofresh.models.scripted import ScriptedModel
+from hellofresh.runs.dry_run import PaperWeb
+from hellofresh.runs.equipment import prompted
 from hellofresh.runs.prompts import Prompt, PromptSet, load_prompt_set
 from hellofresh.runs.regimes import Need, get_regime
 from hellofresh.tasks import TASKS
@@ -206,7 +209,21 @@ def test_a_search_that_fails_is_recorded_and_the_prompts_are_asked(make, world) 
     outcome = stage.judged(REGIME, make.note(1), outside)
     assert lines(outcome, "searched")[0]["problem"]
     assert len(outside.asked) == 6
-    assert "(none)" in outside.of("classify")[0].text
+    asked = outside.of("classify")[0].text
+    assert "(none)\n\nSOCIAL MEDIA POST" in asked, "no mark ends what none has begun"
+
+
+@pytest.mark.parametrize("named", ["paper", "standard"])
+async def test_the_script_has_words_for_queries_and_summaries(make, named: str) -> None:
+    script = ScriptedModel.load()
+    web = PaperWeb([SearchResult(url(1), "A title", "", None, 1)], "A title", "A page says this.\nAnd that.")
+    for sample, first in ((make.note(1), "Post 1 says something about rivers."), (make.edit(1), "Page 7")):
+        equipment = replace(prompted(TASKS[sample.task], REGIME, "manual", named), web=web)
+        case = await equipment.case(sample, lambda _step, _prompt, request, **_: script.ask(request))
+        outcome = await REGIME.solve(case)
+        (searched,), (read,) = lines(outcome, "searched"), lines(outcome, "read")
+        assert (searched["query"], searched["fallback"]) == (first, "")
+        assert read["summary"] == "The page says: A page says this."
 
 
 def test_a_page_that_breaks_its_reader_is_dead_and_the_run_goes_on(make) -> None:

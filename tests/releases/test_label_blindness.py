@@ -128,8 +128,9 @@ def features(rows: Sequence[dict[str, object]]) -> NDArray[np.float64]:
         week = np.array([date.hour / 24, date.weekday() / 7]) * 2 * np.pi
         last = int(key.rsplit("-", 1)[1], 16) % 7
         values.append([
-            place / len(rows), place % 2, len(key), len(str(row["group"])), int(digits[-1], 16), int(digits[-2:], 16), last,
-            int(digits, 16) % 2, date.minute, date.second, date.day, *np.sin(week), *np.cos(week), *hashes,
+            place / len(rows), place % 2, len(key), len(str(row["group"])), int(digits[-1], 16),
+            int(digits[-2:], 16), last, int(digits, 16) % 2, date.minute, date.second, date.day,
+            *np.sin(week), *np.cos(week), *hashes,
         ])  # fmt: skip
     table = np.array(values, dtype=np.float64)
     spread = table.std(axis=0)

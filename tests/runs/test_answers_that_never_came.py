@@ -70,14 +70,15 @@ def test_a_run_stops_when_its_first_answers_did_not_come_and_goes_on_if_told_to(
 
 def test_fates_add_up_to_what_was_asked_and_each_says_what_to_do() -> None:
     counts = counted(
-        9,
-        [AnswerFate.READ, AnswerFate.CUT, AnswerFate.CUT, AnswerFate.EMPTY, AnswerFate.REFUSED, AnswerFate.UNREADABLE],
+        10,
+        [AnswerFate.CUT, *(fate for fate in AnswerFate if fate is not AnswerFate.FAILED)],
         failed=3,
     )
-    assert counts["asked"] == sum(number for name, number in counts.items() if name != "asked") == 9
+    assert counts["asked"] == sum(number for name, number in counts.items() if name != "asked") == 10
     lines = list(remedies(counts, 15, thinks=True))
-    assert "2 of 9 answers ended at the limit of 15 tokens, spent on hidden reasoning" in lines[0]
-    assert "--hidden-tokens 4096" in lines[0] and len(lines) == 4
+    assert "2 of 10 answers ended at the limit of 15 tokens, spent on hidden reasoning" in lines[0]
+    assert "--hidden-tokens 4096" in lines[0] and len(lines) == 5
+    assert "1 of 10 answers stopped for a tool" in lines[2] and "`tools = false`" in lines[2]
 
 
 def forbidding(*numbers: int) -> Any:

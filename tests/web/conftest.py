@@ -152,6 +152,19 @@ class Names(AbstractResolver):
         """Nothing is held."""
 
 
+class FailingNames(AbstractResolver):
+    """Fails as without a network (`EAI_AGAIN`), or knows of no host (`EAI_NONAME`)."""
+
+    def __init__(self, errno: int) -> None:
+        self._errno = errno
+
+    async def resolve(self, host: str, *_: object, **__: object) -> list[Any]:
+        raise socket.gaierror(self._errno, host)
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
 class Sockets:
     """Makes sockets, and remembers where to; all of them end at one server, wherever they were meant to go."""
 

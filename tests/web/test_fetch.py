@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import resource
+import socket
 import time
 import zlib
 from collections.abc import Awaitable, Callable, Sequence
@@ -13,9 +14,12 @@ from typing import Any
 
 import pytest
 
+from hellofresh.core.net.public import PublicHttp
 from hellofresh.evidence.web import PageStatus
 from hellofresh.evidence.web._workers import Workers
-from hellofresh.evidence.web.fetch import FetchResult
+from hellofresh.evidence.web.excluded import ExcludedSources
+from hellofresh.evidence.web.fetch import FetchResult, PageFetcher
+from tests.fakes import refused
 from tests.web import conftest as net
 
 MB = 1 << 20
@@ -48,6 +52,18 @@ def test_a_page_comes_with_its_bytes_type_and_hash() -> None:
     assert asked.headers["accept-encoding"] == "gzip"
     assert asked.headers["user-agent"] == "hellofresh/test"
     assert not {"cookie", "referer", "authorization"} & set(asked.headers)
+
+
+def test_without_a_network_no_page_counts_as_dead_and_one_without_a_host_does() -> None:
+    async def get(errno: int) -> FetchResult:
+        fetcher = PageFetcher(PublicHttp("test", resolver=net.FailingNames(errno)), ExcludedSources.load())
+        try:
+            return await fetcher.fetch("https://a.example/")
+        finally:
+            await fetcher.close()
+
+    assert asyncio.run(get(socket.EAI_NONAME)).status is not PageStatus.OK
+    refused("no-network", lambda: asyncio.run(get(socket.EAI_AGAIN)))
 
 
 def test_cookies_are_not_kept() -> None:

@@ -19,7 +19,7 @@ from hellofresh.evidence.settings import WebSettings
 from hellofresh.evidence.web import Found, SearchResult
 from hellofresh.evidence.web.search import Hit, ProviderAnswer, ranked
 from hellofresh.evidence.web.search.services import Ddgs, open_provider
-from tests.fakes import fails_with
+from tests.fakes import fails_with, refused
 from tests.web import conftest as net
 
 KEY = "key-of-mine"
@@ -84,6 +84,17 @@ def test_an_answer_in_the_providers_format_is_read(name: str) -> None:
     assert searched.found == Found((RESULT, SearchResult("https://a.example/2", "Two", "", None, 2)))
     assert json.loads(searched.raw) == ANSWERS[name]
     assert len(site.requests) == 1
+
+
+def test_a_provider_that_cannot_be_reached_is_no_search_without_results() -> None:
+    async def run() -> None:
+        provider = open_provider(settings("searxng", "http://127.0.0.1:9/s"), retries=QUICK)
+        try:
+            await provider.search("a", 10, None)
+        finally:
+            await provider.close()
+
+    refused("no-network", lambda: asyncio.run(run()))
 
 
 @pytest.mark.parametrize("name", ANSWERS)

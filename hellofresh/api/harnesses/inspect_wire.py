@@ -27,6 +27,7 @@ _FINISHES = {"max_tokens": Finish.LENGTH, "model_length": Finish.LENGTH, "conten
 _REASONS: dict[Finish, StopReason] = {
     Finish.STOP: "stop",
     Finish.LENGTH: "max_tokens",
+    Finish.PAUSED: "unknown",
     Finish.BLOCKED: "content_filter",
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import zlib
 from collections.abc import Callable, Mapping
@@ -13,12 +14,16 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.resolver import ThreadedResolver
 from yarl import URL
 
+from hellofresh.core.errors import RunError
 from hellofresh.core.net.addresses import PORTS, AddressError, PageAddress, is_public
 
 SocketAddress = tuple[str, int]
 AddrInfo = tuple[Any, ...]
 
 _CHUNK = 64 << 10
+_CONTROL = "https://example.com/"
+"""Reserved for examples, and always there: where it does not answer, this machine's network is at fault."""
+_CONTROL_S = 15.0
 _PAGES = "text/html,application/xhtml+xml,text/plain;q=0.9,text/*;q=0.5"
 
 
@@ -133,6 +138,20 @@ class PublicHttp:
             if isinstance(error.os_error, UnsafeError):
                 raise error.os_error from None
             raise
+
+    async def check_network(self) -> None:
+        """Request an address that is always there.
+
+        Raises:
+            RunError: if it cannot be reached, so that nothing follows from other failures (`no-network`).
+        """
+        try:
+            async with asyncio.timeout(_CONTROL_S):
+                await self.get(PageAddress.parse(_CONTROL), most_bytes=_CHUNK, cut=True)
+        except (aiohttp.ClientError, OSError, TimeoutError) as error:
+            what = f"{_CONTROL} cannot be reached either ({type(error).__name__}), so nothing follows about other pages"
+            fix = "Connect this machine to the internet, then run the command again: what was stored is kept."
+            raise RunError(what, fix=fix, code="no-network") from error
 
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:

@@ -151,7 +151,7 @@ class PageFetcher:
         """Fetch a page; its fault, if any, is in the result.
 
         Raises:
-            RunError: if a worker process hangs.
+            RunError: if a worker process hangs, or this machine has no network.
         """
         trail: list[PageAddress] = []
         clock = _Clock(self._limits.total_s)
@@ -195,7 +195,16 @@ class PageFetcher:
                 await self._robots_once(replace(address, path="/robots.txt", query=""))
         await self._heed_robots(address)
         async with self._manners.turn(address.host), clock.running():
-            return await self._transport.get(address, most_bytes=self._limits.most_bytes)
+            return await self._get(address, most_bytes=self._limits.most_bytes)
+
+    async def _get(self, address: PageAddress, *, most_bytes: int, cut: bool = False) -> PageReply:
+        """Request a page; a name that cannot be looked up is the page's fault only where the network works."""
+        try:
+            return await self._transport.get(address, most_bytes=most_bytes, cut=cut)
+        except aiohttp.ClientConnectorDNSError as error:
+            if names_fail(error):
+                await self._transport.check_network()
+            raise
 
     async def _heed_robots(self, address: PageAddress) -> None:
         """Keep to a site's rules (RFC 9309): no access if they cannot be read."""
@@ -221,7 +230,7 @@ class PageFetcher:
         try:
             async with asyncio.timeout(self._limits.total_s):
                 for _ in range(self._limits.redirects + 1):
-                    reply = await self._transport.get(address, most_bytes=self._limits.robots_bytes, cut=True)
+                    reply = await self._get(address, most_bytes=self._limits.robots_bytes, cut=True)
                     if reply.status not in (301, 302, 303, 307, 308):
                         break
                     address = address.joined(reply.headers.get("location", ""))

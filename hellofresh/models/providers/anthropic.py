@@ -33,7 +33,7 @@ from hellofresh.tasks.images import Image
 _SEARCH_TOOL, _MOST_SEARCHES = "web_search_20250305", 5
 _FINISHES = {
     **dict.fromkeys(("max_tokens", "model_context_window_exceeded"), Finish.LENGTH),
-    "pause_turn": Finish.LENGTH,  # it would continue to search
+    "pause_turn": Finish.PAUSED,
     "refusal": Finish.BLOCKED,
 }
 _THINKING = ("thinking", "redacted_thinking")

@@ -159,7 +159,7 @@ class SearchSide:
         if not has_word(text):
             return Finding("", problem="the summariser said nothing")
         cut = cut_words(text, self.words)
-        ending = " [...]" if cut.was_cut or answer.finish is Finish.LENGTH else ""
+        ending = " [...]" if cut.was_cut or answer.finish in (Finish.LENGTH, Finish.PAUSED) else ""
         return Finding(cut.text + ending, answer.sources)
 
 

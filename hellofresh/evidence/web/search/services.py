@@ -42,6 +42,7 @@ MOST_LINKS = 50
 """Links of one picture, before publishers are looked at."""
 _A_PAGE = 10
 _MOST_BYTES = 5_000_000
+_UNREACHED = "no connection"
 _SHUT_OUT = frozenset({401, 402, 403})
 """Statuses that say who may search, not what was looked for."""
 
@@ -123,11 +124,14 @@ class HttpProvider:
 
         Raises:
             RunError: if the provider refuses this search in a way that it would refuse any: for its key or credit, or
-                before it has answered a single one.
+                before it has answered a single one; or if no connection to it can be opened.
         """
         service = self._service
         ask = service.ask(query, min(count, service.most), before if service.dated else None)
         outcome: bytes | str | TryAgain = await self._retries.persist(lambda: self._try(ask))
+        if isinstance(outcome, TryAgain) and outcome.why == _UNREACHED:  # whatever is searched for
+            fix = "Check the network and base_url, then run the same command again: stored results are kept."
+            raise RunError("the provider cannot be reached", where=f"web.{self.name}", fix=fix, code="no-network")
         if not isinstance(outcome, bytes):
             return ProviderAnswer(Found((), outcome.why if isinstance(outcome, TryAgain) else outcome))
         try:
@@ -149,6 +153,8 @@ class HttpProvider:
             )
         except UnusableReplyError as error:
             return self._judged(error.status, None) or f"an answer that cannot be read ({error})"
+        except aiohttp.ClientConnectorError:
+            return TryAgain(_UNREACHED)
         except TimeoutError:
             return TryAgain(f"no answer in {self._retries.timeout_s:g} s")
         except (aiohttp.ClientError, OSError, ValueError) as error:
