@@ -47,11 +47,6 @@ class CommandOutput:
         self._results: list[object] = []
 
     @property
-    def has_bars(self) -> bool:
-        """Whether there is a terminal to draw progress on."""
-        return sys.stderr.isatty()
-
-    @property
     def width(self) -> int:
         """Characters in a line of results."""
         return self._out.width
@@ -116,7 +111,7 @@ class CommandOutput:
             TextColumn("left"),
             TimeRemainingColumn(),
         )
-        bar = Progress(*columns, console=self._err, transient=True, disable=not self.has_bars, expand=True)
+        bar = Progress(*columns, console=self._err, transient=True, disable=not sys.stderr.isatty(), expand=True)
         shown = Timer(_LONG_S, bar.start)
         shown.start()
         try:

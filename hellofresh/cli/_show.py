@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -80,7 +81,7 @@ class BriefShow(ConsoleShow):
     log: ConsoleShow = field(kw_only=True)
 
     def progress(self, what: str) -> AbstractContextManager[ProgressBar]:
-        return (self.output if self.output.has_bars else self.log.output).progress(what)
+        return (self.output if sys.stderr.isatty() else self.log.output).progress(what)
 
     def say(self, line: str) -> None:
         self.log.say(line)

@@ -108,10 +108,10 @@ def run_release(
         "what learns": [model for model in models if learns(model)],
         "models": [model for model in models if not is_baseline(model)],
     }
-    rounds = [(which, of_kind) for which, of_kind in kinds.items() if of_kind]
+    rounds = {which: of_kind for which, of_kind in kinds.items() if of_kind}
     shown, older = _of_sample(workspace, by_edition)
     newer = {edition: tasks for edition, tasks in by_edition.items() if edition not in older}
-    for number, (which, of_kind) in enumerate(rounds, start=1):
+    for which, of_kind in rounds.items():
         how = [{"model": model, "regime": regime, "limit": limit} for regime, model in product(regimes, of_kind)]
         samples, runs = _ask_all(steps, newer if which == "models" else by_edition, how)
         said = f"{samples:,} samples in {runs} runs"
@@ -123,7 +123,7 @@ def run_release(
             samples, _ = _ask_all(steps, {shown[-1]: by_edition[shown[-1]]}, [searching])
             said += f", {samples} with search"
         watch.step(f"asked      {which}: {said}")
-        if number == 1 < len(rounds):
+        if len(rounds) > 1 and which == next(iter(rounds)):
             _say_board(steps, "first board")
             watch.step(f"first board, of {which} alone")
     _score_others(steps, set(by_edition))
@@ -166,8 +166,8 @@ def _ask_all(
 
 def _as_smoke_test(workspace: Workspace, asked: Evaluation) -> Evaluation:
     """Fewer samples than usual for the embedded model on the bundled sample: it is at chance level with any number."""
-    bundled = read_manifest(workspace.release(asked.edition, asked.task.name)).bundled
-    return replace(asked, limit=asked.limit or SMOKE_SAMPLES) if bundled and asked.model == EMBEDDED else asked
+    is_one = asked.model == EMBEDDED and read_manifest(workspace.release(asked.edition, asked.task.name)).bundled
+    return replace(asked, limit=asked.limit or SMOKE_SAMPLES) if is_one else asked
 
 
 def _of_sample(

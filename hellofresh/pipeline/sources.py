@@ -123,15 +123,13 @@ def rated_quarters(
 
     Of the bundled sample, those that are due to be revealed: ratings of notes tell their labels.
     """
-    sources = request.named or settings.sources
+    sources, quarters = request.named or settings.sources, list[Quarter]()
     if not sources.any and request.sample:
         sources = SourceSettings.model_validate({"x-notes": {"dump": str(bundled_files(workspace)[0])}})
         known = [quarter for quarter in QUARTERS if quarter in (request.quarters or QUARTERS)]
-        quarters: Sequence[Quarter] = [one for one in known if settings.release.calendar.of(one).reveals <= now()]
+        quarters = [one for one in known if settings.release.calendar.of(one).reveals <= now()]
     elif sources.x_notes is not None:
-        quarters = collected_quarters(workspace, settings, request)
-    else:
-        quarters = ()
+        quarters = [*collected_quarters(workspace, settings, request)]
     return settings.model_copy(update={"sources": sources}), quarters
 
 
