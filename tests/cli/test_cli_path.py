@@ -82,7 +82,8 @@ def test_the_ratings_of_an_open_quarter_are_not_fitted(finished: Path) -> None:
     assert {path.stem for path in (finished / "bridging").glob("*.parquet")} == past
     for name in ("ceilings", "note_writers"):
         assert set(pl.read_parquet(finished / f"board/{name}.parquet")["edition"]) == past
-    facts = [json.loads(line) for line in (finished / "private/2026Q3/x-notes/labels.jsonl").open()]
+    text = (finished / "private/2026Q3/x-notes/labels.jsonl").read_text(encoding="utf-8")
+    facts = [json.loads(line) for line in text.splitlines()]
     assert facts and all(one["chance"] is None for one in facts)
 
 
