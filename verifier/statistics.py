@@ -31,7 +31,7 @@ RANK = "rank_correlation"
 FORECAST = ("relative_brier_index", "brier_index", "log_score")
 """Metrics of forecasts; the first is the headline of a prospective split."""
 METRIC_NAMES = (*OF_ONE, *OVERALL, RANK, *RANKED, *FORECAST)
-_LEAST_CHANCE = 0.01
+_LEAST_CHANCE = 0.01  # what was called impossible and happens would cost infinitely much
 _LOG_LIMITS = (log(_LEAST_CHANCE), 0.0)
 WILSON, FISHER, NONE = "cluster Wilson", "cluster jackknife of Fisher's z", "none: one group only"
 """The methods of intervals in scores."""
@@ -49,7 +49,7 @@ def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True, slots=True)
-class Metric:
+class OwnMetric:
     """A metric by its name; without classes, it is the weighted mean of a number within limits."""
 
     name: str
@@ -57,7 +57,7 @@ class Metric:
     limits: tuple[float, float] = (0.0, 1.0)
 
     @classmethod
-    def of_classes(cls, name: str, classes: Sequence[str]) -> Metric:
+    def of_classes(cls, name: str, classes: Sequence[str]) -> OwnMetric:
         """The metric of choices between classes."""
         limits = {"matthews": (-1.0, 1.0), **dict.fromkeys(FORECAST[:2], (0.0, 100.0)), FORECAST[2]: _LOG_LIMITS}
         return cls(name, classes, limits.get(name, (0.0, 1.0)))
@@ -211,7 +211,7 @@ class Metric:
         return np.stack(rows)
 
 
-class RankMetric(Metric):
+class RankMetric(OwnMetric):
     """A rank correlation, from sums of `rank_sums`; it has neither shares nor classes."""
 
     def size(self, sums: FloatArray) -> FloatArray:
@@ -298,7 +298,7 @@ def forecast_sums(labels: NDArray[np.int8], chances: FloatArray, groups: NDArray
     return np.stack([np.bincount(member, weights=column) for column in (apart, logs, *truth.T)], axis=1)
 
 
-def interval(table: FloatArray, metric: Metric) -> tuple[float, float, float]:
+def interval(table: FloatArray, metric: OwnMetric) -> tuple[float, float, float]:
     """A metric with its 95% interval: the whole range if a single group has all the weight.
 
     Args:
@@ -419,7 +419,7 @@ class Difference(NamedTuple):
 
 
 def differences(
-    tables: Sequence[FloatArray], metric: Metric, families: Sequence[int]
+    tables: Sequence[FloatArray], metric: OwnMetric, families: Sequence[int]
 ) -> dict[tuple[int, int], Difference]:
     """Compare all ordered pairs of entries, adjusted by step-down max-t within their family.
 
@@ -440,7 +440,7 @@ def differences(
     return found
 
 
-def _drawn_errors(tables: Sequence[FloatArray], metric: Metric) -> FloatArray:
+def _drawn_errors(tables: Sequence[FloatArray], metric: OwnMetric) -> FloatArray:
     """Draws of the entries' errors, shape (entries, draws): jackknife deviations of the groups times normal weights."""
     groups = len(tables[0])
     if groups == 1:
@@ -453,7 +453,7 @@ def _drawn_errors(tables: Sequence[FloatArray], metric: Metric) -> FloatArray:
 
 
 def _family(
-    pairs: Sequence[tuple[int, int]], tables: Sequence[FloatArray], metric: Metric, df: float, draws: FloatArray
+    pairs: Sequence[tuple[int, int]], tables: Sequence[FloatArray], metric: OwnMetric, df: float, draws: FloatArray
 ) -> list[Difference]:
     """The differences of pairs in one family."""
     ones, twos = ([pair[side] for pair in pairs] for side in (0, 1))
@@ -511,7 +511,7 @@ def _stepped_down(
     return adjusted, reach
 
 
-def _blind_error(one: FloatArray, two: FloatArray, metric: Metric) -> float:
+def _blind_error(one: FloatArray, two: FloatArray, metric: OwnMetric) -> float:
     """The standard error of a difference that is equal in every group, derived from the limits of both entries."""
     effective = kish((metric.size(one) + metric.size(two)) / 2)
     quantile = t_quantile(_P_VALUE, max(effective - 1, 1.0))
@@ -558,7 +558,7 @@ def places_of(values: FloatArray, among: Mapping[tuple[int, int], Difference]) -
     ]
 
 
-def first_places(tables: Sequence[FloatArray], metric: Metric, resamples: int | None = None) -> FloatArray:
+def first_places(tables: Sequence[FloatArray], metric: OwnMetric, resamples: int | None = None) -> FloatArray:
     """Share of resamples of the groups in which each system has the highest value; ties share it equally.
 
     10,000 resamples, 2,000 from 100 systems on, each drawn by `integers(0, groups, size=groups)` of NumPy's default
@@ -585,7 +585,7 @@ def _counts(groups: int) -> Iterator[NDArray[np.uint8]]:
 _kept_counts = lru_cache(8)(lambda groups: tuple(_counts(groups)))
 
 
-def bootstrap_interval(table: FloatArray, metric: Metric) -> tuple[float, float]:
+def bootstrap_interval(table: FloatArray, metric: OwnMetric) -> tuple[float, float]:
     """The limits of the bias-corrected and accelerated 95% bootstrap; the whole range with one group.
 
     If all resamples lie on one side of the value, or no group changes it, the limits are plain quantiles of resamples.

@@ -10,8 +10,9 @@ from functools import partial
 from pathlib import Path
 
 from hellofresh.api.harnesses.lm_eval_scores import write_folder
+from hellofresh.cli._console import BriefShow, ConsoleShow
 from hellofresh.cli._output import CommandOutput
-from hellofresh.cli._show import BriefShow, ConsoleShow, show_built
+from hellofresh.cli._show import show_built
 from hellofresh.config import Settings, SourceSettings
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition

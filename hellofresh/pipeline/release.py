@@ -14,16 +14,17 @@ from typing import Any
 
 import polars as pl
 
-from collectors.jobs import configured_ratings
+from collectors.jobs import bundled_jobs, configured_ratings
 from hellofresh.config import EvaluateSettings, Settings
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition, Frozen
-from hellofresh.core.errors import DataError, HelloFreshError, ReleaseError, SourceError, UnknownNameError
+from hellofresh.core.errors import DataError, HelloFreshError, ReleaseError, SourceError, UnknownNameError, UsageError
 from hellofresh.core.quarters import Quarter, utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.models.catalogue import is_baseline, learns
+from hellofresh.pipeline.answering import Show, answer
 from hellofresh.pipeline.sources import SourceRequest, collection_jobs, living, rated_quarters
-from hellofresh.pipeline.steps import Show, Steps, analyse_scored, answer, score
+from hellofresh.pipeline.steps import Steps, analyse_scored, score
 from hellofresh.pipeline.takedown import take_down_with_pictures
 from hellofresh.pipeline.witness import Witness
 from hellofresh.releases.collection import CollectionJob, collect_quarter
@@ -31,21 +32,22 @@ from hellofresh.releases.draw.prospective import (
     Prospective,
     ResolutionReport,
     build_prospective,
-    load_prospective,
     prospective_splits,
     resolve,
 )
 from hellofresh.releases.draw.release import Built, build_release
 from hellofresh.releases.exposure import waits
+from hellofresh.releases.life.load import load_release
 from hellofresh.releases.life.manifest import calendar_of, read_manifest
+from hellofresh.releases.life.phases import labels_are_public
 from hellofresh.releases.life.record import is_waiting, record_opening
-from hellofresh.releases.life.state import labels_are_public, reveal
+from hellofresh.releases.life.state import reveal
 from hellofresh.releases.life.takedown import gone_samples
 from hellofresh.releases.publish.folder import publish_to_folder
 from hellofresh.releases.settings import ReleaseSettings
 from hellofresh.results.board.build import build_board
 from hellofresh.results.split.panel import ALL_PERIODS
-from hellofresh.runs.evaluate import is_finished
+from hellofresh.runs.evaluate import evaluate, is_finished
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.export import EvaluationReport
 from hellofresh.runs.record import finished_runs
@@ -423,7 +425,7 @@ def resolve_split(
 ) -> ResolutionReport | None:
     """Resolve one prospective split, and report the outcome; raises as `resolve` and `Witness.confirm`."""
     workspace = witness.workspace
-    days = load_prospective(workspace, quarter, task).days
+    days = load_release(workspace, quarter, task, PROSPECTIVE).days
     manifest = read_manifest(workspace.release(quarter, task.name, PROSPECTIVE))
     if manifest.resolved is None and not manifest.bundled and days.deadline <= now():
         witness.confirm(f"the resolution of {task.name} {quarter}")
@@ -447,13 +449,13 @@ def run_lane(steps: Steps, settings: EvaluateSettings, models: Sequence[str]) ->
     workspace = steps.workspace
     for quarter, name in prospective_splits(workspace):
         task = get_task(name)
-        if now() < load_prospective(workspace, quarter, task).days.deadline:
+        if now() < load_release(workspace, quarter, task, PROSPECTIVE).days.deadline:
             for model in models:
                 asked = Evaluation(quarter, task, model, split=PROSPECTIVE, limit=settings.limit)
                 asked = within_budget(workspace, asked, settings.budget_usd)
                 ask(steps, asked, {"no-training-labels", "no-texts"})
         else:
-            last = load_prospective(workspace, quarter, task).days.reveals
+            last = load_release(workspace, quarter, task, PROSPECTIVE).days.reveals
             resolution = partial(resolve_split, steps.witness, quarter, task, steps.show.say)
             _or_wait(steps, partial(resolution, final=now() >= last))
     for quarter in sorted({quarter for quarter, _ in prospective_splits(workspace)}):
@@ -487,3 +489,27 @@ def ask(
         where = f"{evaluation.task.name} {evaluation.edition}" if evaluation.split == MAIN else "the prospective split"
         steps.show.say(f"note: {evaluation.model} is left out on {where}: {error.what}")
     return None
+
+
+def build_bundled(workspace: Workspace, show: Show, name: str, baselines: Sequence[str]) -> tuple[Edition, str]:
+    """Build the newest quarter with public labels of a task's bundled sample, and run baselines on it.
+
+    Raises:
+        UsageError: if the bundled sample does not cover the task.
+    """
+    jobs = [job for job in bundled_jobs(workspace) if job.task.name == name]
+    if not jobs:
+        raise UsageError(
+            f"nothing of {name} is released here, and the bundled sample has none",
+            where=str(workspace.root),
+            expected="a task of the bundled sample, such as x-notes",
+            fix="Import a data set (hellofresh dataset import), or name another task.",
+            code="no-release",
+        )
+    settings = Settings.load()
+    job = [job for job in jobs if settings.release.calendar.of(job.quarter).reveals <= now()][-1]
+    collect_and_build(Steps(workspace, workspace.submissions(), show), settings, job, named=True)
+    reveal(workspace, job.quarter, job.task, now())
+    for baseline in baselines:
+        evaluate(workspace, Evaluation(job.quarter, job.task, baseline), lambda _: None)
+    return job.quarter, name

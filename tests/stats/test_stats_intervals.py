@@ -20,7 +20,7 @@ from hellofresh.stats.intervals import (
 )
 from hellofresh.stats.metrics import forecast_metrics, macro_f1, mean
 from tests.stats.counting import ALL_METRICS, METRICS, count, metric_intervals
-from verifier.statistics import Metric as Theirs
+from verifier.statistics import OwnMetric as Theirs
 
 
 def simulated(n: int, seed: int, *, right: float = 0.7) -> tuple[np.ndarray, np.ndarray]:

@@ -108,7 +108,7 @@ def _standings(
         if rated is not None:
             own = rated.filter(pl.col("system") == names[system.origin], pl.col("sample").is_in(list(labels)))
             wide = mean_rating(counted_values(own, criterion), criterion)
-            ends = ends if wide.few or not wide.second_clusters else (wide.low, wide.high)
+            ends = ends if wide.few else (wide.low, wide.high)
         found = ranks.get(system.origin)
         place = (None,) * 4 if found is None else (found.rank, found.low, found.high, found.tie_group)
         measured = names[system.origin], int(asked.sum()), value, *ends
