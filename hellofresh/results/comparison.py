@@ -21,15 +21,7 @@ from hellofresh.results.score_files import ItemScores, check_size
 from hellofresh.stats.arrays import Bools, Floats, Ints
 from hellofresh.stats.clusters import cluster_sums, effective_clusters, members
 from hellofresh.stats.draws import draw_jointly, first_place
-from hellofresh.stats.intervals import (
-    counted_limits,
-    few_clusters,
-    metric_interval,
-    t_quantile,
-    t_quantiles,
-    times_too_few,
-    unbounded_limits,
-)
+from hellofresh.stats.intervals import few_clusters, metric_interval, t_quantiles, times_too_few, unbounded_limits
 from hellofresh.stats.metrics import Metric, mean, ratio
 from hellofresh.stats.paired import SAME
 from hellofresh.stats.predicted import corrected_means
@@ -447,19 +439,12 @@ def _by_influence(scores: ItemScores, metric: Metric, families: Ints | None, mea
     found = differences(
         metric, means, error, parts, least, families=families, blind=blind, worth=errors.worth, drawn=drawn
     )
-    quantile, spread = t_quantiles(0.975, np.maximum(freedom - 1, 1.0)), (errors.of_means**2).sum(axis=1)
+    half = t_quantiles(0.975, np.maximum(freedom - 1, 1.0)) * np.sqrt((errors.of_means**2).sum(axis=1))
     draws = metric.sign * np.random.default_rng(0).multivariate_normal(means, products, _RESAMPLES, method="eigh")
     first = np.bincount(draws.argmax(axis=1), minlength=len(means)) / _RESAMPLES
     scales, free = _scales(scores, metric)
-    (start, end), half = scales.T, quantile * np.sqrt(spread)
-    low, high = means - half, means + half
-    if scores.labels is None:
-        part = np.clip((means - start) / (end - start), 0, 1)
-        alone = part * (1 - part) * (end - start) ** 2  # the variance of one item that is at either end
-        samples = np.where((alone > 0) & (spread > 0), ratio(alone, spread), np.maximum(freedom, 1.0))
-        counted = (start + (end - start) * limit for limit in counted_limits(part, samples, quantile))
-        low, high = (np.where(free, one, two) for one, two in zip((low, high), counted, strict=True))
-    low, high = np.where(free, low, np.maximum(low, start)), np.where(free, high, np.minimum(high, end))
+    low = np.where(free, means - half, np.maximum(means - half, scales[:, 0]))
+    high = np.where(free, means + half, np.minimum(means + half, scales[:, 1]))
     return _Fit(found, np.minimum(low, means), np.maximum(high, means), first)
 
 
@@ -547,7 +532,7 @@ def _needed(effect: float) -> int | None:
 
     def power(n: int) -> float:
         df, far = n - 1.0, effect * n**0.5
-        return 1.0 if far > _FAR else float(1 - nctdtr(df, far, t_quantile(0.975, df)))
+        return 1.0 if far > _FAR else float(1 - nctdtr(df, far, t_quantiles(0.975, np.array(df))))
 
     found = bisect_left(range(_MOST_NEEDED + 1), _POWER, lo=2, key=power)
     return found if found <= _MOST_NEEDED else None
