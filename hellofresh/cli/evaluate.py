@@ -111,7 +111,7 @@ def carry_out(
 
 def show_forecast(output: CommandOutput, what: str, ahead: Forecast) -> None:
     """Show the forecast of requests and cost, in total and by role."""
-    totals = ("calls", "cost_usd", "most_calls", "most_usd", "uncut_calls", "uncut_usd")
+    totals = ("calls", "cost_usd", "most_calls", "most_usd")
     output.result({**to_json(ahead), **{name: getattr(ahead, name) for name in totals}})
     expected = f"{ahead.calls:,} requests, {_cost_ahead(ahead.cost_usd)}"
     rows = [
@@ -120,7 +120,6 @@ def show_forecast(output: CommandOutput, what: str, ahead: Forecast) -> None:
         ("time", f"about {duration(ahead.seconds)}, at {SECONDS_A_CALL:g} s a request and within the model's limits"),
         ("expected", expected if ahead.measured else "at most the ceiling; the first answers will tell more"),
         ("ceiling", f"{ahead.most_calls:,} requests, {_cost_ahead(ahead.most_usd)}"),
-        ("if none is cut off", f"{ahead.uncut_calls:,} requests, {_cost_ahead(ahead.uncut_usd)}"),
     ]
     output.table(f"Planned run: {what}", ("", ""), rows)
     by_role = [
@@ -133,11 +132,12 @@ def show_forecast(output: CommandOutput, what: str, ahead: Forecast) -> None:
             _cost_ahead(item.cost_usd),
             f"{item.most_calls:,}",
             _cost_ahead(item.most_usd),
+            _cost_ahead(item.uncut_usd),
         )
         for role, item in ahead.roles.items()
     ]
-    heads = ("role", "model", "requests", "tokens in", "tokens out", "cost", "most requests", "at most")
-    output.table("By role, expected and at most", heads, by_role)
+    heads = ("role", "model", "requests", "tokens in", "tokens out", "cost", "most requests", "at most", "uncut")
+    output.table("By role: expected, at most, and at most if no answer is cut off (uncut)", heads, by_role)
     output.say("Nothing was sent or written.")
 
 

@@ -8,9 +8,9 @@ the items of both.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import filterfalse
 from math import isnan
 
 import numpy as np
@@ -21,9 +21,10 @@ from hellofresh.results.score_files import ItemScores, check_size
 from hellofresh.stats.arrays import Bools, Floats, Ints
 from hellofresh.stats.clusters import cluster_sums, effective_clusters, members
 from hellofresh.stats.draws import draw_jointly, first_place
-from hellofresh.stats.intervals import few_clusters, metric_interval, t_quantile, unbounded_intervals
+from hellofresh.stats.intervals import few_clusters, metric_interval, t_quantile, t_quantiles, unbounded_intervals
 from hellofresh.stats.metrics import Metric, mean, ratio
 from hellofresh.stats.paired import SAME
+from hellofresh.stats.predicted import corrected_means
 from hellofresh.stats.ranking import (
     SIGNIFICANCE,
     Differences,
@@ -40,6 +41,7 @@ MISSING = ("fit", "wrong", "drop")
 _WAYS = {"fit": "left out, and effects of items and systems fitted", "wrong": "counted as the worst score",
          "drop": "items that lack a score left out"}  # fmt: skip
 _FEW_APART, _MANY_PAIRED = 10, 2_000
+_FEWEST_LABELS, _FEW_LABELS, _CHOSEN = 10, 30, 0.01
 _POWER, _MOST_NEEDED, _FAR = 0.8, 10_000_000, 30.0
 _MANY_CELLS = 1_000_000
 """With more cells, resamples are drawn of clusters in random blocks."""
@@ -61,7 +63,7 @@ class ScoreComparison:
         needed: number of items for 80% power at the leader's lead over the second; None without a lead.
         to_lose: smallest number of items without which the lead is lost.
         halves: how often two random halves of the items have the same leader.
-        scores, found, tables, families: what was compared, for the card.
+        scores, found, families: what was compared, for the card.
     """
 
     sentence: str
@@ -75,7 +77,6 @@ class ScoreComparison:
     halves: float | None
     scores: ItemScores | None = field(default=None, repr=False)
     found: Differences | None = field(default=None, repr=False)
-    tables: Floats | None = field(default=None, repr=False)
     families: Ints | None = field(default=None, repr=False)
 
     def shown(self) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
@@ -87,6 +88,7 @@ class ScoreComparison:
             line |= {"tie group": str(row["tie_group"])} if "tie_group" in row else {}
             limits = "(no variation)" if isnan(row["low"]) else f"[{row['low']:.3f}, {row['high']:.3f}]"
             line |= {"mean": f"{row['mean']:.3f} {limits}"}
+            line |= {"judge": f"{row['judge']:.3f}", "labels": f"{row['labels']:,}"} if "labels" in row else {}
             systems.append({**line, "first": chance(row["first"]), "items": f"{row['items']:,}"})
         for row in self.pairs.to_dicts():
             line = {"one": row["one"], "two": row["two"], "items": f"{row['n']:,}"}
@@ -131,6 +133,24 @@ class _Fit:
     skewed: Bools
 
 
+@dataclass(frozen=True, slots=True)
+class _Errors:
+    """Errors of means that are known.
+
+    Attributes:
+        of_pairs, of_means: shape (systems, clusters), independent parts of the errors of differences and of means.
+        worth: shape (systems, systems), the effective clusters of each pair.
+        freedom: shape (systems,), those of each mean.
+        inflation: shape (systems, systems), of the errors of differences.
+    """
+
+    of_pairs: Floats
+    of_means: Floats
+    worth: Floats
+    freedom: Floats
+    inflation: Floats | float = 1.0
+
+
 def compare_scores(
     scores: ItemScores, *, baseline: str = "", lower_is_better: bool = False, missing: str = "fit"
 ) -> ScoreComparison:
@@ -162,6 +182,8 @@ def compare_scores(
     else:
         scores = _kept(scores, np.isfinite(scores.values).sum(axis=0) > 1)  # an item with one system compares nothing
     check_size(*scores.values.shape)
+    if scores.labels is not None:
+        _check_labels(scores, np.isfinite(scores.labels).sum(axis=1))
     low, high = scores.limits
     limits = (low, high) if low < high else (low - 0.5, high + 0.5)
     metric, families = mean("mean", limits, higher_is_better=not lower_is_better), None
@@ -178,16 +200,16 @@ def compare_scores(
     if _verdict(made, baseline) == _verdict(other, baseline):
         notes.insert(1, "With missing scores as wrong the verdict is the same.")
         return replace(made, notes=notes)
-    sentence = (
-        f"The verdict depends on what a missing score counts. Left out: {made.sentence} As wrong: {other.sentence}"
-    )
-    return replace(made, sentence=sentence, notes=notes)
+    both = f"Left out: {made.sentence} As wrong: {other.sentence}"
+    return replace(made, sentence=f"The verdict depends on what a missing score counts. {both}", notes=notes)
 
 
 def _compared(
     scores: ItemScores, metric: Metric, families: Ints | None, baseline: str, *, brief: bool = False
 ) -> ScoreComparison:
     """The comparison of one reading of the missing scores; a brief one has no notes."""
+    if scores.labels is not None:
+        return _corrected(scores, metric, families, baseline)
     tables = _tables(scores, metric)
     whole = np.asarray(np.isfinite(scores.values).all(axis=0))
     fit = _complete(scores, tables, metric, families) if whole.all() else _fitted(scores, metric, families)
@@ -202,9 +224,49 @@ def _compared(
         notes.append(f"few: {worth} of one size; read intervals and p-values with care.")
     notes += _marks(scores, fit, order)
     more, carried = _carried(scores, metric, fit.found, order, tables, baseline=baseline)
-    return ScoreComparison(
-        sentence, scores.said, [*notes, *more], table, pairs, *carried, scores, fit.found, tables, families
-    )
+    return ScoreComparison(sentence, scores.said, [*notes, *more], table, pairs, *carried, scores, fit.found, families)
+
+
+def _check_labels(scores: ItemScores, counts: Ints) -> None:
+    """Refuse labels of too few items of a system, and a judge that lacks scores.
+
+    Raises:
+        DataError: if so.
+    """
+    for name, count, gap in zip(scores.systems, counts, np.isnan(scores.values).sum(axis=1), strict=True):
+        if count < _FEWEST_LABELS or gap:
+            what = f"{name}: people labelled {count:,} items, and the judge did not score {gap:,}"
+            fix = "Label more items, drawn by chance; --missing drop leaves out items without a score."
+            raise DataError(
+                what, expected=f"{_FEWEST_LABELS} labels or more, and all scores", fix=fix, code="too-few-labels"
+            )
+
+
+def _corrected(scores: ItemScores, metric: Metric, families: Ints | None, baseline: str) -> ScoreComparison:
+    """The comparison of a judge's scores, corrected by people's labels of a part of the items."""
+    labels = np.asarray(scores.labels)
+    member, clusters = members(scores.clusters, len(scores.items))
+    means, influence, worth, weights, apart = corrected_means(scores.values, labels, member, clusters)
+    errors = _Errors(influence, influence, np.minimum.outer(worth, worth), worth)
+    fit, counts = _by_influence(scores, metric, families, means, errors), np.isfinite(labels).sum(axis=1)
+    order = np.argsort(-metric.sign * means, kind="stable")
+    judged = {"judge": scores.values.mean(axis=1)[order].tolist(), "labels": counts[order].tolist()}
+    table = _rows(scores, fit, order, baseline).with_columns(pl.Series(name, one) for name, one in judged.items())
+    detectable = float(np.median(fit.found.detectable()[np.triu_indices(len(order), 1)]))
+    names, bound = np.array(scores.systems), t_quantiles(1 - _CHOSEN / (2 * len(order)), worth - 1)
+    span = " to ".join(f"{one:,}" for one in sorted({counts.min(), counts.max()}))
+    notes = [
+        f"Means are people's: labels of {span} of {len(scores.items):,} items, and the judge's scores of the others "
+        f"with a weight of {weights.min():.2f} to {weights.max():.2f} (prediction-powered inference).",
+        "Labels have to be of items drawn by chance, not of those that are hard, good or unclear.",
+        f"{len(scores.items):,} items can tell differences of {detectable:.3g} (80% power, median of the pairs).",
+    ]
+    if some := ", ".join(names[np.abs(apart) > bound][:_NAMED]):
+        notes.insert(0, f"Warning: the judge scores labelled items of {some} unlike the others: not drawn by chance?")
+    if some := ", ".join(names[worth < _FEW_LABELS][:_NAMED]):
+        notes.append(f"few: {some}: fewer than {_FEW_LABELS} labelled items or clusters; read intervals with care.")
+    sentence, pairs = _sentence(scores, fit.found, order, baseline), _pair_rows(scores, fit.found, order, baseline)
+    return ScoreComparison(sentence, scores.said, notes, table, pairs, detectable, None, None, None)
 
 
 def _sorted(scores: ItemScores) -> ItemScores:
@@ -212,13 +274,13 @@ def _sorted(scores: ItemScores) -> ItemScores:
     items, systems = (sorted(range(len(names)), key=lambda k: names[k]) for names in (scores.items, scores.systems))
     clusters = scores.clusters
     if clusters is not None:
-        clusters = np.unique(clusters[items], return_inverse=True)[1].astype(np.int64)
-        first = {number: place for place, number in reversed(list(enumerate(clusters.tolist())))}
-        renamed = {number: rank for rank, number in enumerate(sorted(first, key=lambda number: first[number]))}
-        clusters = np.array([renamed[number] for number in clusters.tolist()], dtype=np.int64)
+        ordered = clusters[items].tolist()
+        renamed = {number: rank for rank, number in enumerate(dict.fromkeys(ordered))}
+        clusters = np.array([renamed[number] for number in ordered], dtype=np.int64)
     return replace(
         scores, systems=[scores.systems[k] for k in systems], items=[scores.items[k] for k in items],
         values=scores.values[np.ix_(systems, items)], clusters=clusters,
+        labels=None if scores.labels is None else scores.labels[np.ix_(systems, items)],
         ranges=[scores.ranges[k] for k in systems] if scores.ranges else [],
     )  # fmt: skip
 
@@ -267,7 +329,8 @@ def _kept(scores: ItemScores, kept: Bools) -> ItemScores:
     """The same on some of the items."""
     items = np.array(scores.items, dtype=object)[kept].tolist()
     clusters = None if scores.clusters is None else scores.clusters[kept]
-    return replace(scores, items=items, values=scores.values[:, kept], clusters=clusters)
+    labels = None if scores.labels is None else scores.labels[:, kept]
+    return replace(scores, items=items, values=scores.values[:, kept], clusters=clusters, labels=labels)
 
 
 def _tables(scores: ItemScores, metric: Metric) -> Floats:
@@ -325,25 +388,28 @@ def _fitted(scores: ItemScores, metric: Metric, families: Ints | None) -> _Fit:
     level = cluster_sums((item - item.mean())[:, None] / item.size, member, clusters)[:, 0]
     growth = np.sqrt(clusters / max(clusters - 1, 1))  # as the jackknife has it
     influence, of_mean = growth * moved, growth * (level + moved - share.mean(axis=1) @ moved)
-    products, means = influence @ influence.T, item.mean() + effect
-    error = np.sqrt(np.maximum(np.diag(products)[:, None] + np.diag(products) - 2 * products, 0.0))
     worth = _pair_worth(inverse, there, member, clusters)
-    error *= np.sqrt(worth / np.maximum(worth - 1, 1.0)) / growth  # as the jackknife of the pair's own clusters has it
-    blind = (error < SAME**0.5 * metric.span) & ~np.eye(len(values), dtype=np.bool_)
-    error[blind] = np.inf
+    inflation = np.sqrt(worth / np.maximum(worth - 1, 1.0)) / growth  # as the jackknife of the pair's own clusters
     effective = float(effective_clusters(np.bincount(member, weights=there.sum(axis=0) - 1.0).astype(np.float64)))
-    found = differences(metric, means, error, influence, effective, families=families, blind=blind, worth=worth)
-    half = t_quantile(0.975, max(effective - 1, 1.0)) * np.sqrt((of_mean**2).sum(axis=1))
+    errors = _Errors(influence, of_mean, worth, np.full(len(values), effective), inflation)
+    return _by_influence(scores, metric, families, item.mean() + effect, errors)
+
+
+def _by_influence(scores: ItemScores, metric: Metric, families: Ints | None, means: Floats, errors: _Errors) -> _Fit:
+    """The comparison of means whose errors are known."""
+    products, freedom = errors.of_pairs @ errors.of_pairs.T, errors.freedom
+    error = np.sqrt(np.maximum(np.diag(products)[:, None] + np.diag(products) - 2 * products, 0.0)) * errors.inflation
+    blind = (error < SAME**0.5 * metric.span) & ~np.eye(len(means), dtype=np.bool_)
+    error[blind] = np.inf
+    least, parts = float(freedom.min()), errors.of_pairs
+    found = differences(metric, means, error, parts, least, families=families, blind=blind, worth=errors.worth)
+    half = t_quantiles(0.975, np.maximum(freedom - 1, 1.0)) * np.sqrt((errors.of_means**2).sum(axis=1))
     draws = metric.sign * np.random.default_rng(0).multivariate_normal(means, products, _RESAMPLES, method="eigh")
-    first = np.bincount(draws.argmax(axis=1), minlength=len(values)) / _RESAMPLES
-    ends = [metric.limits if one is None else one for one in scores.ranges or [metric.limits] * len(means)]
-    low, high = np.maximum(means - half, [one[0] for one in ends]), np.minimum(means + half, [one[1] for one in ends])
-    free = np.array([one is None for one in scores.ranges] or [False] * len(means))
-    low, high = (
-        np.where(free, means - half, np.minimum(low, means)),
-        np.where(free, means + half, np.maximum(high, means)),
-    )
-    return _Fit(found, low, high, first, free & (_skewness(values) > 1))
+    first = np.bincount(draws.argmax(axis=1), minlength=len(means)) / _RESAMPLES
+    ends = np.array([one or (-np.inf, np.inf) for one in scores.ranges] or [metric.limits] * len(means))
+    low, high = np.maximum(means - half, ends[:, 0]), np.minimum(means + half, ends[:, 1])
+    low, high, free = np.minimum(low, means), np.maximum(high, means), np.isinf(ends[:, 0])
+    return _Fit(found, low, high, first, free & (_skewness(scores.values) > 1))
 
 
 def _skewness(values: Floats) -> Floats:
@@ -391,16 +457,12 @@ def _carried(
 ) -> tuple[list[str], tuple[float, int | None, int | None, float | None]]:
     """How far the first place carries, in sentences and in numbers."""
     one, two = order[:2].tolist()
-    names, lead, seen = (
-        [scores.systems[k] for k in (one, two)],
-        abs(float(found.difference[one, two])),
-        found.detectable(),
-    )
+    names, lead = [scores.systems[k] for k in (one, two)], abs(float(found.difference[one, two]))
     both = np.isfinite(scores.values[[one, two]]).all(axis=0)
     rows = [metric.statistics(np.ones(int(both.sum())), scores.values[k, both]) for k in (one, two)]
     to_lose = samples_to_overtake(rows[0], rows[1], metric)
     halves = halves_agree(_blocks(tables), metric)
-    detectable, needed = float(np.median(seen[np.triu_indices(len(order), 1)])), None
+    detectable, needed = float(np.median(found.detectable()[np.triu_indices(len(order), 1)])), None
     lines = [f"{len(scores.items):,} items can tell differences of {detectable:.3g} (80% power, median of the pairs)."]
     error = float(found.standard_error[one, two])
     if lead > SAME * metric.span and np.isfinite(error) and not baseline:
@@ -431,15 +493,8 @@ def _needed(effect: float) -> int | None:
         df, far = n - 1.0, effect * n**0.5
         return 1.0 if far > _FAR else float(1 - nctdtr(df, far, t_quantile(0.975, df)))
 
-    low, high = 1, 2
-    while power(high) < _POWER:
-        low, high = high, 2 * high
-        if high > _MOST_NEEDED:
-            return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if power(middle) >= _POWER else (middle, high)
-    return high
+    found = bisect_left(range(_MOST_NEEDED + 1), _POWER, lo=2, key=power)
+    return found if found <= _MOST_NEEDED else None
 
 
 def _sentence(scores: ItemScores, found: Differences, order: Ints, baseline: str) -> str:
@@ -448,9 +503,8 @@ def _sentence(scores: ItemScores, found: Differences, order: Ints, baseline: str
 
     def named(some: Sequence[int]) -> str:
         names = [scores.systems[k] for k in some]
-        return (
-            ", ".join(names if len(names) <= _NAMED else [*names[:_NAMED], f"{len(names) - _NAMED} others"]) or "none"
-        )
+        more = [f"{len(names) - _NAMED} others"] if len(names) > _NAMED else []
+        return ", ".join([*names[:_NAMED], *more]) or "none"
 
     alike = [k for k in others if not found.separable[lead, k]]
     better, worse = ([k for k in others if k not in alike and found.ahead[k, lead] == side] for side in (True, False))
@@ -459,10 +513,8 @@ def _sentence(scores: ItemScores, found: Differences, order: Ints, baseline: str
         return f"Beside {baseline} ({found.values[lead]:.3f}; adjusted p < .05): {parts}."
     level = [k for k in alike if abs(found.difference[lead, k]) <= SAME * found.metric.span]
     ahead = f"{named([lead, *level])} share the lead" if level else f"{scores.systems[lead]} leads"
-    head, alike = (
-        f"{ahead} with {found.values[lead]:.3f} on {len(scores.items):,} items",
-        [*filterfalse(level.count, alike)],
-    )
+    head = f"{ahead} with {found.values[lead]:.3f} on {len(scores.items):,} items"
+    alike = [k for k in alike if k not in level]
     rest = f", and not over {named(alike)}" if alike else ""
     return f"{head}; that is significant over {named(worse)} (adjusted p < .05){rest}."
 

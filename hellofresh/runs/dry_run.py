@@ -102,16 +102,6 @@ class Forecast:
         """Maximal cost; None if a price is unknown."""
         return sum_known(role.most_usd for role in self.roles.values())
 
-    @property
-    def uncut_calls(self) -> int:
-        """Most requests if no answer is cut off before its first word."""
-        return sum(role.uncut_calls for role in self.roles.values())
-
-    @property
-    def uncut_usd(self) -> float | None:
-        """Maximal cost if no answer is cut off before its first word; None if a price is unknown."""
-        return sum_known(role.uncut_usd for role in self.roles.values())
-
 
 def forecast(assignment: Assignment, samples: Sequence[Sample], journal: Journal | None = None) -> Forecast:
     """Estimate the requests and cost of a run. The assignment's web is not used."""

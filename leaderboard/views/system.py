@@ -212,7 +212,8 @@ def _became(known: SystemFacts | None) -> str | None:
     if not rest:
         return None
     if elsewhere := record.get("elsewhere"):
-        rest.append(f"{elsewhere:,} of these state an answer later in the text, where it does not count")
+        score = f"; read there, the score is {record['lenient']:.3f}" if "lenient" in record else ""
+        rest.append(f"{elsewhere:,} of these state an answer later in the text, where it does not count{score}")
     return f"{counts['read']:,} of {counts['asked']:,} answers read; {'; '.join(rest)}"
 
 

@@ -336,6 +336,29 @@ def answers(*columns: str, names: str = "item,A,B") -> str:
     ("id,model,correct,set\n" + "".join(f"{k},{m},1,{s}\n" for s in "xy" for k in range(5) for m in "ab"), {},
      "--item ITEM,set"),
     ("method,dataset_name,foo\n" + "".join(f"{m},{k},1\n" for k in range(9) for m in "ab"), {}, "--score COLUMN"),
+    (answers("1", "{h}") + "TOTAL (n=30),30,20\n", {}, "`TOTAL (n=30)` left out"),
+    (answers("1", "{h}") + "Code average,1,0.667\n" + answers("1", "{h}").replace("q", "r").split("\n", 1)[1], {},
+     "--without Code average"),
+    (answers("1", "{h}").replace("q7", "sum_of_digits"), {}, "taken for items: `sum_of_digits`"),
+    (answers('"1,23{h}"', '"1,10{h}"'), {}, "no column of numbers"),
+    (answers("0.{k}", "0.3", "0.1", names="item,A,B,B_std"), {}, "unclear-columns"),
+    (answers("1", "{h}", "{h}", names="item,A,B,is_hard"), {}, "unclear-columns"),
+    (answers("1", "{h}", "{h}", names="item,gpt_run1,gpt_run2,llama_run1"), {}, "unclear-columns"),
+    (answers("1", "{h}", names="item,A_error,B_error"), {}, "reads as lower is better"),
+    (answers("1", "#DIV/0!").replace("#DIV/0!", "0", 20), {}, "10 without all"),
+    ("model,params_b," + ",".join(f"q{k}" for k in range(9)) + "\na,70" + ",1" * 9 + "\nb,7" + ",0" * 9 + "\n", {},
+     "--without what is no item"),
+    ("case,input_id,correct\n" + "".join(f"{m},{k},1\n" for k in range(9) for m in "ab"), {}, "--system COLUMN"),
+    ("case,input_id,correct\n" + "".join(f"{m},{k},1\n" for k in range(9) for m in "ab"), {"system": "case"},
+     "9 items"),
+    ("dataset,instruction,model,preference\n" + "".join(f"x,{k},{m},1\n" for k in range(9) for m in "ab"), {},
+     "item: `instruction`"),
+    ("model,prompt,item,correct\n" + "".join(f"{m},{p},{k},1\n" for k in range(9) for m in "ab" for p in "xy"),
+     {"system": "model,prompt"}, "4 systems"),
+    ("model,id,pred,answer\n" + "".join(f"{m},{k},{p},A\n" for k in range(9) for m, p in ("aA", "bB")),
+     {"score": "pred=answer"}, "2 systems, score 0 to 1"),
+    ("model,id,pred,answer\n" + "".join(f"{m},{k},{p},A\n" for k in range(9) for m, p in ("aA", "bB")),
+     {"score": "pred=gold"}, "unknown column 'gold'"),
 ])  # fmt: skip
 def test_what_a_column_is_is_said_or_asked(table: str, options: dict[str, str], said: str, place: Path) -> None:
     Path("t.csv").write_text(table)
@@ -375,25 +398,138 @@ def test_intervals_and_p_values_of_pairs_agree_and_no_column_changes_another() -
 
 READ = {
     "results.json": {"results": [{"model": m, "id": k, "score": k % 2} for m in "ab" for k in range(6)]},
+    "rows.json": {"header": {"by": "me"}, "answers": [{"model": m, "id": k, "correct": k % 2} for m in "ab"
+                                                      for k in range(6)]},
+    "columns.json": {m: {f"q{k}": k % 2 for k in range(6)} for m in "ab"},
+    "keys.json": {f"q{k}": {"a": k % 2, "b": k % 2} for k in range(6)},
     "promptfoo.json": {"results": {"version": 3, "results": [
         {"provider": {"id": m}, "testIdx": k, "score": k % 2, "success": True} for m in "ab" for k in range(6)]}},
-    "a_eval_results.json": {"date": "", "eval": {f"T/{k}": [{"base_status": "pass",
-                            "plus_status": ("pass", "fail")[1 - k % 2]}] for k in range(6)}},
-    "deepeval.json": {"testCases": [{"name": f"t{k}", "metricsData": [{"name": "m", "score": k % 2}]}
-                                    for k in range(6)]},
-    "run.txt": "".join(f"{m}\t{q}\t{v}\n" for q, v in [*((k, k % 2) for k in range(6)), ("all", 0.5)]
-                       for m in ("num_rel", "map")),
-    "helm.json": [{"instance_id": f"i{k}", "stats": [{"name": {"name": "num_tokens"}, "mean": 9},
-                  {"name": {"name": "exact_match"}, "mean": k % 2}]} for k in range(6)],
+    "{m}/a_eval_results.json": {"date": "", "eval": {f"T/{k}": [{"base_status": "pass",
+                                "plus_status": ("pass", "fail")[1 - k % 2]}] for k in range(6)}},
+    "{m}/deepeval.json": {"testCases": [{"name": f"t{k}", "metricsData": [{"name": "m", "score": k % 2}]}
+                                        for k in range(6)]},
+    "{m}/run.txt": "".join(f"{m}\t{q}\t{v}\n" for q, v in [*((k, k % 2) for k in range(6)), ("all", 0.5)]
+                           for m in ("num_rel", "map")),
+    "runs/law:n=5,model={m}/per_instance_stats.json": [{"instance_id": f"i{k}", "stats": [
+        {"name": {"name": "num_tokens"}, "mean": 9}, {"name": {"name": "exact_match"}, "mean": k % 2}]}
+        for k in range(6)],
+    "{m}/external/Task{k}.json": {"task_name": "Task{k}", "scores": {"test": [
+        {"hf_subset": "default", "main_score": 99, "languages": ["eng-Latn"]}]}},
+    "{m}/samples_t{k}_2026-01-0{d}T10-00.1.jsonl": {"doc_id": 0, "filter": "none", "metrics": ["acc"], "acc": 99},
+    "{m}/details_t_2026.parquet": None,
+    "{m}/bare.csv": "id,bleu\n" + "".join(f"q{k},{k % 2}\n" for k in range(6)),
 }  # fmt: skip
+
+
+def details(path: Path) -> None:
+    """Details of lighteval: a row a sample, its metrics in a struct."""
+    rows = [
+        {"example": "?", "gold_index": [1], "metrics": {"acc": k % 2, "acc_norm": 1}, "padded": [0]} for k in range(6)
+    ]
+    pl.DataFrame(rows).write_parquet(path)
 
 
 @pytest.mark.parametrize("name", READ)
 def test_results_of_other_programs_are_read(name: str, place: Path) -> None:
     text = READ[name] if isinstance(READ[name], str) else json.dumps(READ[name])
-    paths = [Path("a") / name, Path("b") / name]
-    for path in paths:
-        path.parent.mkdir()
-        path.write_text(text)
-    found = read_scores(paths[:1] if name in ("results.json", "promptfoo.json") else paths, ColumnNames())
+    paths = []
+    for number, m in enumerate("ab" if "{m}" in name else "a"):
+        for k in range(6 if "{k}" in name else 1):
+            paths.append(Path(name.replace("{m}", m).replace("{k}", str(k)).replace("{d}", str(number + 1))))
+            paths[-1].parent.mkdir(parents=True, exist_ok=True)
+            paths[-1].write_text(text.replace("{k}", str(k)).replace("99", str(k % 2)))
+            if paths[-1].suffix == ".parquet":
+                details(paths[-1])
+    if name.endswith("bare.csv"):
+        with pytest.raises(HelloFreshError, match="no column is known to be its scores"):
+            read_scores(paths, ColumnNames())
+    found = read_scores(paths, ColumnNames(score="bleu" if name.endswith("bare.csv") else ""))
+    assert list(found.systems) == ["a", "b"]
     assert found.values.shape == (2, 6) and (found.values == np.arange(6) % 2).all()
+
+
+def test_files_of_one_name_in_folders_of_one_name_are_not_lost(place: Path) -> None:
+    paths = [Path(m, "out", "scores.csv") for m in "abc"]
+    for number, path in enumerate(paths):
+        path.parent.mkdir(parents=True)
+        path.write_text("item,score\n" + "".join(f"q{k},{k + number}\n" for k in range(6)))
+    found = read_scores(paths, ColumnNames())
+    assert list(found.systems) == ["a", "b", "c"] and found.values[:, 0].tolist() == [0, 1, 2]
+
+
+def judged(share: float = 0.3, seed: int = 0, n: int = 200) -> pl.DataFrame:
+    """A judge that is kinder to the second system; people labelled a random part."""
+    random, frames = np.random.default_rng(seed), []
+    for system, kind in (("a", 0.1), ("b", 0.6)):
+        truth = (random.random(n) < 0.6).astype(float)
+        said = np.where(random.random(n) < kind, 1.0, truth)
+        label = np.where(np.isin(np.arange(n), random.permutation(n)[: int(share * n)]), truth, np.nan)
+        frames.append(pl.DataFrame({"item": [f"q{k}" for k in range(n)], "system": system, "score": said,
+                                    "person": label, "cluster": [f"{k // 2:03}" for k in range(n)]}))  # fmt: skip
+    return pl.concat(frames).with_columns(pl.col("person").fill_nan(None))
+
+
+def by_hand(rows: pl.DataFrame) -> float:
+    """The formula, in the words of the paper."""
+    known, others = rows.filter(pl.col("person").is_not_null()), rows.filter(pl.col("person").is_null())["score"]
+    labels, said = known["person"].to_list(), known["score"].to_list()
+    shared = statistics.covariance(labels, said) / len(labels)
+    weight = shared / (statistics.variance(said) / len(said) + statistics.variance(others) / len(others))
+    return statistics.fmean(labels) + min(max(weight, 0), 1) * (statistics.fmean(others) - statistics.fmean(said))
+
+
+@pytest.mark.parametrize("cluster", [False, True])
+def test_a_judge_is_corrected_by_labels(cluster: bool) -> None:
+    frame = judged() if cluster else judged().drop("cluster")
+    found = hf.compare(frame, human="person")
+    table = {row["system"]: row for row in found.table.to_dicts()}
+    for system, row in table.items():
+        own = frame.filter(system=system)
+        assert row["mean"] == pytest.approx(by_hand(own), abs=1e-12) and row["labels"] == 60
+        assert row["judge"] == pytest.approx(own["score"].mean())
+        if not cluster:
+            labelled = own.filter(pl.col("person").is_not_null())["item"]
+            without = [by_hand(own.filter(pl.col("item") != item)) for item in labelled]
+            rest = own.filter(pl.col("person").is_null())["score"]
+            said = own.filter(pl.col("person").is_not_null())
+            weight = (by_hand(own) - said["person"].mean()) / (rest.mean() - said["score"].mean())
+            variance = 59**2 / 60 * statistics.variance(without) + weight**2 * statistics.variance(rest) / rest.len()
+            half = theirs.t.ppf(0.975, 59) * variance**0.5
+            assert [row["low"], row["high"]] == pytest.approx([row["mean"] - half, row["mean"] + half], abs=1e-12)
+    assert table["b"]["judge"] > 0.8 > table["b"]["mean"] and found.pairs["adjusted"][0] > 0.05
+    plain = hf.compare(frame.drop("person")).pairs
+    assert plain["adjusted"][0] < 0.05  # the judge alone would find one that is none
+
+
+def test_labels_are_weighed_refused_and_doubted() -> None:
+    frame, random = judged(), np.random.default_rng(1)
+    noise = frame.with_columns(score=pl.Series((random.random(frame.height) < 0.5).astype(float)))
+    of_people = frame.drop_nulls("person").group_by("system").agg(pl.col("person").mean()).sort("system")
+    found = hf.compare(noise, human="person").table.sort("system")["mean"].to_numpy()
+    assert np.abs(found - of_people["person"].to_numpy()).max() < 0.02  # a judge that knows nothing counts nothing
+    chosen = frame.with_columns(person=pl.when(pl.col("score") == 1).then("score"))
+    assert hf.compare(chosen, human="person").notes[0].startswith("Warning: the judge scores labelled items of a, b")
+    whole = frame.with_columns(person=pl.col("person").fill_null(1.0))
+    means = whole.group_by("system").agg(pl.col("person").mean()).sort("system")["person"]
+    assert hf.compare(whole, human="person").table.sort("system")["mean"].to_list() == pytest.approx(means.to_list())
+    holes = frame.with_columns(score=pl.when((pl.col("item") != "q3") | (pl.col("system") == "a")).then("score"))
+    for bad, options, code in (
+        (judged(0.04), {}, "too-few-labels"), (frame, {"human": "nobody"}, "unknown-name"),
+        (frame.with_columns(pl.col("person") * 9), {}, "unclear-scale"),
+        (pl.concat([holes, frame.filter(system="a").with_columns(system=pl.lit("c"))]), {}, "too-few-labels"),
+        (wide(scores()).with_columns(person=1), {}, "missing-column"),
+        (frame.with_columns(person=pl.lit("good")), {}, "bad-score"),
+    ):  # fmt: skip
+        with pytest.raises(HelloFreshError) as error:
+            hf.compare(bad, **{"human": "person", **options})
+        assert error.value.code == code
+
+
+@pytest.mark.parametrize("ending", WRITERS)
+def test_corrected_scores_are_written_in_every_form(ending: str, place: Path, cli: Cli) -> None:
+    judged(0.1).write_csv("t.csv")
+    said = cli("compare", "t.csv", "--human", "person", "--out", f"t{ending}")
+    assert "labels of 20 of 200 items" in said and "drawn by chance" in said and "few: a, b" in said
+    written = Path(f"t{ending}").read_text()
+    assert ending == ".svg" or ("judge" in written and "labels" in written)
+    assert "[no-card]" in cli("compare", "t.csv", "--human", "person", "--card", code=1)

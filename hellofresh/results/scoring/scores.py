@@ -249,7 +249,7 @@ def beside_others(workspace: Workspace, edition: Edition, task: Task, origin: st
     if own is None:
         return []
     judged = next(iter(own.outputs.values())).keys()
-    entries += lenient_entries(workspace.runs / origin, own)
+    entries += lenient_entries(workspace.runs / origin)
     first = []
     for entry in entries:
         prompt, said = next(iter(entry.outputs.items()))

@@ -30,7 +30,7 @@ from hellofresh.releases.life.manifest import MANIFEST, LabelCounts, read_counts
 from hellofresh.releases.publish._parts import SearchedCorpus, searched_corpus
 from hellofresh.releases.publish.folder import copy_file
 from hellofresh.results.split.arrays import arranged_outputs, panel_of
-from hellofresh.results.split.entries import Entry
+from hellofresh.results.split.entries import Entry, lenient_entries
 from hellofresh.results.split.judgements import Part, entry_numbers, entry_outputs, judgements_file, scan_kept
 from hellofresh.results.split.panel import EntrySection, Panel, section_of
 from hellofresh.results.split.rated import Study, read_study_of
@@ -83,6 +83,7 @@ class RunFacts:
         prompts: reads its wordings.
         transcripts: reads what happened on the way to each answer.
         responses: reads the raw answers.
+        lenient: reads its entry with answers that are stated elsewhere than the rule looks, if there are any.
     """
 
     record: RunRecord
@@ -90,6 +91,7 @@ class RunFacts:
     prompts: Callable[[], StoredPrompts | None] = lambda: None
     transcripts: Callable[[], Sequence[Transcript]] = tuple
     responses: Callable[[], Iterable[StoredResponse]] = tuple
+    lenient: Callable[[], Sequence[Entry]] = tuple
 
     @classmethod
     def read(cls, folder: Path) -> RunFacts | None:
@@ -98,7 +100,7 @@ class RunFacts:
         if record is None:
             return None
         plan = read_plan(folder)
-        files = (partial(read, folder) for read in (read_prompts, read_transcripts, read_responses))
+        files = (partial(read, folder) for read in (read_prompts, read_transcripts, read_responses, lenient_entries))
         return cls(record, plan.started if plan else "", *files)  # type: ignore[arg-type]  # one reader a field
 
 
