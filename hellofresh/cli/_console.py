@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from textwrap import fill
 
 from hellofresh.cli._output import CommandOutput, ProgressBar
 from hellofresh.runs.export import EvaluationReport
 from hellofresh.tasks.samples import to_json
 
-_BRIEF = 69
-"""Characters of a step's line before its seconds, so that it fits 80 columns."""
+_NARROW, _BRIEF = 80, 69
+"""Characters of a line on any terminal, and of a step's line before its seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +45,12 @@ class ConsoleShow:
 
 @dataclass(frozen=True, slots=True)
 class BriefShow(ConsoleShow):
-    """Shows one line a step, and bars; everything else goes to a log."""
+    """Shows one line a step, and bars on a terminal; everything else goes to a log."""
 
     log: ConsoleShow = field(kw_only=True)
+
+    def progress(self, what: str) -> AbstractContextManager[ProgressBar]:
+        return (self.output if sys.stderr.isatty() else self.log.output).progress(what)
 
     def say(self, line: str) -> None:
         self.log.say(line)
@@ -57,4 +62,4 @@ class BriefShow(ConsoleShow):
         self.output.say(f"{what[:_BRIEF]:{_BRIEF}} {seconds:6.1f} s")
 
     def last(self, line: str) -> None:
-        self.output.say(line)
+        self.output.say(fill(line, _NARROW, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False))

@@ -76,8 +76,9 @@ def analyse_scored(steps: Steps) -> None:
 
 
 def _analyse(steps: Steps, edition: Edition, task: str) -> None:
-    panel = build_panel(steps.workspace, edition, get_task(task), steps.submissions)
-    made = make_analyses(steps.workspace, panel, list(ANALYSES.values()), png=False, survive=True)
+    with steps.show.progress(f"analyse {task} {edition}"):
+        panel = build_panel(steps.workspace, edition, get_task(task), steps.submissions)
+        made = make_analyses(steps.workspace, panel, list(ANALYSES.values()), png=False, survive=True)
     for one in made:
         if one.problem:
             steps.show.say(
