@@ -238,9 +238,8 @@ def without_totals(long: pl.DataFrame, said: list[str]) -> pl.DataFrame:
     short = items.filter(items.str.len_chars() <= _LONGEST_TOTAL)
     named = short.filter(short.str.to_lowercase().str.contains(f"^({_TOTALS.pattern})$|{_SUBTOTALS}")).to_list()
     score, is_named = pl.col("score"), pl.col("item").is_in(named)
-    rest = long.filter(~is_named).group_by("system").agg(
-        mean=score.mean(), sum=score.sum(), high=score.max(), broken=(score % 1 != 0).any()
-    )  # fmt: skip
+    others = long.filter(~is_named).group_by("system")
+    rest = others.agg(mean=score.mean(), sum=score.sum(), high=score.max(), broken=(score % 1 != 0).any())
     scored = long.filter(is_named).drop_nulls("score").join(rest, on="system").drop_nulls("mean")
     for part in scored.partition_by("item", maintain_order=True):
         name, rows = part["item"][0], part.to_dicts()
