@@ -4,7 +4,8 @@
                                  [--only KIND] [--human]
 
 Scores are 0/1, whole numbers from 0 to 10, or heavy-tailed (t with 3 degrees of freedom); items differ in difficulty.
-Scores are missing at random, each of three repetitions independently. Familywise error is the share of tables of equal
+Scores are missing at random, each of three repetitions independently; or each item has two neighbouring systems only
+(`neighbours share 8 items`). Familywise error is the share of tables of equal
 systems in which any pair is found to differ (5%); coverage is the share of tables of different systems in which the
 intervals of all pairs contain the truth (95%). `--large` compares 100 systems on 100,000 items. `--human`: the same of
 a judge's scores corrected by labels of a part of the items, where the judge errs more in favour of some systems.
@@ -28,6 +29,8 @@ from hellofresh.stats import ranking
 from hellofresh.stats.metrics import mean
 
 KINDS = ("0/1", "0-10", "heavy tails")
+SHARED = 8
+"""Items that two neighbours share."""
 
 
 def draw(
@@ -60,16 +63,26 @@ def compared(values: NDArray[np.float64], limits: tuple[float, float]) -> rankin
     return comparison._fitted(scores, metric, None).found
 
 
+def removed(missing: float, shape: tuple[int, ...], random: np.random.Generator) -> NDArray[np.bool_]:
+    """Which cells are missing: such a share at random; with -1, all but those of two neighbours on each item."""
+    if missing >= 0:
+        return random.random(shape) < missing
+    first = np.arange(shape[-1]) * (shape[-2] - 1) // shape[-1]
+    system = np.arange(shape[-2])[:, None]
+    return np.broadcast_to((system != first) & (system != first + 1), shape)
+
+
 def measure(kind: str, missing: float, repeats: int, options: argparse.Namespace) -> tuple[float, float]:
     """Familywise error, and joint coverage of the intervals of all pairs."""
-    random, found = np.random.default_rng([7, KINDS.index(kind), int(100 * missing), repeats]), [0, 0]
+    random, found = np.random.default_rng([7, KINDS.index(kind), abs(int(100 * missing)), repeats]), [0, 0]
+    items = options.items if missing >= 0 else SHARED * (options.systems - 1)
     scale, upper = 1 if kind == "0/1" else 2, np.triu_indices(options.systems, 1)
     for graded in (False, True):
         shift = np.linspace(0, 0.1, options.systems) if graded else np.zeros(options.systems)
         true = scale * (shift[:, None] - shift)[upper]
         for _ in range(options.repeats):
-            drawn = draw(kind, shift, options.items, repeats, random)
-            drawn[random.random(drawn.shape) < missing] = np.nan
+            drawn = draw(kind, shift, items, repeats, random)
+            drawn[removed(missing, drawn.shape, random)] = np.nan
             there = np.isfinite(drawn).sum(axis=0)
             values = np.where(there, np.nansum(drawn, axis=0) / np.maximum(there, 1), np.nan)
             ends = (float(np.nanmin(values)), float(np.nanmax(values)))
@@ -143,10 +156,11 @@ def main() -> None:
                       f"coverage of all pairs {coverage:6.1%}, of means {means:6.1%}", flush=True)  # fmt: skip
         return
     for kind in KINDS if options.only is None else [options.only]:
-        for missing, repeats in ((0.0, 1), (0.1, 1), (0.4, 1), (0.1, 3)):
+        for missing, repeats in ((0.0, 1), (0.1, 1), (0.4, 1), (0.1, 3), (-1.0, 1)):
             with drawn:
                 error, coverage = measure(kind, missing, repeats, options)
-            print(f"{kind:12} {missing:4.0%} missing, {repeats} repeats: familywise error {error:6.1%}, "
+            world = f"{missing:4.0%} missing, {repeats} repeats" if missing >= 0 else "neighbours share 8 items"
+            print(f"{kind:12} {world}: familywise error {error:6.1%}, "
                   f"coverage of all pairs {coverage:6.1%}", flush=True)  # fmt: skip
 
 

@@ -119,13 +119,23 @@ class OwnMetric:
         value, (low, high) = sums[0] / sums[1], self.limits
         return bool(sums[2] / sums[1] - value**2 <= 1e-12 * max(abs(low), abs(high)) ** 2)
 
+    def is_count(self, sums: FloatArray) -> bool:
+        """Whether all numbers in a sum are at either limit."""
+        low, high = self.limits
+        inside = (low + high) * sums[0] - sums[2] - low * high * sums[1] if self.is_number else 1.0
+        return bool(self.is_number and abs(inside) <= 1e-12 * max(abs(low), abs(high)) ** 2 * sums[1])
+
     def effective(self, table: FloatArray) -> float:
         """Effective number of equal-sized groups, shape (groups, k).
 
         For a mean over classes, that of the class in the fewest groups, where these are below 12; for
-        the log score an eighth, below 96.
+        the log score an eighth, below 96; for numbers that are no counts, fewer than 12 where these are below 25 times
+        the squared skewness.
         """
         worth = kish(self.size(table))
+        if self.is_number and len(table) > 1 and not self.is_count(table.sum(axis=0)):
+            asked = 25 * _skewness(table) ** 2 / max(int(np.count_nonzero(table[:, 1])), 1)
+            return worth if asked <= 1 else min(worth, _LEAST_OF_CLASS / asked)
         if self.name == FORECAST[2] and worth < _LEAST_OF_LOGS and len(table) > 1:
             return worth * _LEAST_OF_CLASS / _LEAST_OF_LOGS
         if not self.classes or self.of_forecasts or self.share(table) is not None or len(table) == 1:
@@ -332,10 +342,14 @@ def interval(table: FloatArray, metric: OwnMetric) -> tuple[float, float, float]
         spread = _jackknife(moved) * smoothed * (1 - smoothed)
     if apart and spread > _ROUNDING:
         samples = 1 / spread
-        if parts is None or metric.of_forecasts:  # the spread of a mean over classes, or of logarithms, is less certain
+        if parts is None or metric.of_forecasts or (metric.is_number and not metric.is_count(total)):
             freedom = min(freedom, _satterthwaite(moved))
     quantile = t_quantile(_P_VALUE, max(freedom, 1.0))
     limits = np.array(_wilson(share, samples, quantile))
+    if apart and metric.is_count(total):  # Agresti and Coull's
+        centre = (share + quantile**2 / samples / 2) / (1 + quantile**2 / samples)
+        half = quantile * sqrt(centre * (1 - centre) / (samples + quantile**2))
+        limits = np.array([centre - half, centre + half]).clip(0, 1)
     if metric.is_constant(total):  # samples not drawn may differ
         unseen = quantile**2 / (max(kish(of), 1.0) + quantile**2)
         limits = np.array([share * (1 - unseen), share + (1 - share) * unseen])
@@ -350,6 +364,16 @@ def _satterthwaite(without: FloatArray) -> float:
         return float("inf")
     kurtosis = squares.size * float((squares**2).sum() / squares.sum() ** 2)
     return float(2 * squares.size / max(kurtosis - 1, 1e-9))
+
+
+def _skewness(table: FloatArray) -> float:
+    """The skewness of numbers by groups, without the bias of a normal sample; 0 for fewer than three groups."""
+    sums, sizes = table[table[:, 1] > 0, :2].T
+    if sums.size < 3:
+        return 0.0
+    apart = sums - sums.sum() / sizes.sum() * sizes
+    second, third = float(np.mean(apart**2)), float(np.mean(apart**3))
+    return third / second**1.5 * sqrt(sums.size * (sums.size - 1)) / (sums.size - 2) if second else 0.0
 
 
 def _jackknife(without: FloatArray) -> float:

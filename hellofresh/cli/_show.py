@@ -213,7 +213,7 @@ def _warn_of_few(output: CommandOutput, task: str, scores: Sequence[Score]) -> N
         output.say(
             f"note: some {task} scores rest on samples of {few.clusters} groups (same post, same article) that "
             f"weigh as much as {few.effective_clusters:.1f} of one size (of a mean over classes: those of its "
-            "rarest class): read their intervals with care."
+            "rarest class; fewer of skewed numbers): read their intervals with care."
         )
 
 

@@ -59,7 +59,7 @@ LEAVES_OUT = {"no-training-labels", "no-texts", "baseline-regime", "no-such-clas
 regime that changes only the prompt, which baselines ignore, or a class that the task does not have."""
 EMBEDDED, SMOKE_SAMPLES, SEARCHED = "smollm2-135m", 10, 2
 """The embedded model, and how many samples of the bundled sample it is asked about, by task and quarter, without and
-with a search: it is at chance level with any number, and takes a second for each, with a search four."""
+with a search: it is at chance level with any number, and takes a second for each, with a search six."""
 SEARCHING = {
     "regime": "web-search",
     "settings": ("pages=1", "page_words=200", "summary_words=30"),

@@ -21,7 +21,7 @@ from hellofresh.results.score_files import ItemScores, check_size
 from hellofresh.stats.arrays import Bools, Floats, Ints
 from hellofresh.stats.clusters import cluster_sums, effective_clusters, members
 from hellofresh.stats.draws import draw_jointly, first_place
-from hellofresh.stats.intervals import few_clusters, metric_interval, t_quantile, t_quantiles, unbounded_intervals
+from hellofresh.stats.intervals import few_clusters, metric_interval, t_quantiles, times_too_few, unbounded_limits
 from hellofresh.stats.metrics import Metric, mean, ratio
 from hellofresh.stats.paired import SAME
 from hellofresh.stats.predicted import corrected_means
@@ -40,8 +40,16 @@ MISSING = ("fit", "wrong", "drop")
 """Ways with missing scores."""
 _WAYS = {"fit": "left out, and effects of items and systems fitted", "wrong": "counted as the worst score",
          "drop": "items that lack a score left out"}  # fmt: skip
-_FEW_APART, _MANY_PAIRED = 10, 2_000
+_MANY_PAIRED = 2_000
 _FEWEST_LABELS, _FEW_LABELS, _CHOSEN = 10, 30, 0.01
+FEW_APART = 10
+"""Below so many items on which two systems differ, counts are too few."""
+SKEWED_PAIR = 0.4
+"""Part of the clusters that Cochran's rule asks for, from which on t is too short for a difference."""
+ROUGH = "~"
+"""The mark of an interval that may hold the truth less often than it says."""
+_WHY_ROUGH = ("may hold the truth in as few as 90% of cases, not 95%: too few items for scores so skewed "
+              f"(Cochran's rule), or fewer than {FEW_APART} on which the two differ.")  # fmt: skip
 _POWER, _MOST_NEEDED, _FAR = 0.8, 10_000_000, 30.0
 _MANY_CELLS = 1_000_000
 """With more cells, resamples are drawn of clusters in random blocks."""
@@ -56,9 +64,10 @@ class ScoreComparison:
         said: how columns were interpreted.
         notes: robustness of the lead, and caveats.
         table: one row a system, the best first: `rank` with the best and the worst that the data allow, `tie_group`,
-            `mean` with its 95% interval, `first` (probability of being first), `items` that it has a score on.
+            `mean` with its 95% interval, `first` (probability of being first), `items` that it has a score on, and
+            `rough`: whether the interval may hold the truth less often than that.
         pairs: one row a pair: `difference` of means with an interval that holds for all pairs together, `p_value`, and
-            `adjusted` for all pairs (step-down max-t).
+            `adjusted` for all pairs (step-down max-t), and `rough`.
         detectable: true difference that is detected with a power of 80%, median over pairs.
         needed: number of items for 80% power at the leader's lead over the second; None without a lead.
         to_lose: smallest number of items without which the lead is lost.
@@ -87,12 +96,13 @@ class ScoreComparison:
             line = {"system": row["system"], "rank": f"{row['rank']}{places}"}
             line |= {"tie group": str(row["tie_group"])} if "tie_group" in row else {}
             limits = "(no variation)" if isnan(row["low"]) else f"[{row['low']:.3f}, {row['high']:.3f}]"
-            line |= {"mean": f"{row['mean']:.3f} {limits}"}
+            line |= {"mean": f"{row['mean']:.3f} {limits}{ROUGH if row['rough'] else ''}"}
             line |= {"judge": f"{row['judge']:.3f}", "labels": f"{row['labels']:,}"} if "labels" in row else {}
             systems.append({**line, "first": chance(row["first"]), "items": f"{row['items']:,}"})
         for row in self.pairs.to_dicts():
             line = {"one": row["one"], "two": row["two"], "items": f"{row['n']:,}"}
             line |= {"difference": f"{row['difference']:+.3f} {_limits(row['low'], row['high'])}"}
+            line["difference"] += ROUGH if row["rough"] else ""
             pairs.append({**line, "p": f"{row['p_value']:.3g}", "p, all pairs": f"{row['adjusted']:.3g}"})
         return systems, pairs
 
@@ -130,7 +140,6 @@ class _Fit:
     low: Floats
     high: Floats
     first: Floats
-    skewed: Bools
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +182,10 @@ def compare_scores(
         raise UnknownNameError("system", baseline, scores.systems)
     scores, lacking = _sorted(scores), _lacking(scores)
     worst = scores.limits[1 if lower_is_better else 0]
-    absent = bool(np.isnan(scores.values).any())
-    wrong = replace(scores, values=np.where(np.isnan(scores.values), worst, scores.values))
+    gaps = np.isnan(scores.values)
+    reach = [one and ((min(one[0], worst), max(one[1], worst)) if gap.any() else one)
+             for one, gap in zip(scores.ranges, gaps, strict=True)] if scores.ranges else []  # fmt: skip
+    wrong = replace(scores, values=np.where(gaps, worst, scores.values), ranges=reach)
     if missing == "wrong":
         scores = wrong
     elif missing == "drop":
@@ -191,7 +202,7 @@ def compare_scores(
         own = np.array(scores.systems) == baseline
         families = np.where(own[:, None] ^ own, 0, -1)
     made = _compared(scores, metric, families, baseline)
-    if not absent:
+    if not gaps.any():
         return made
     notes = [f"missing: {lacking}; {_WAYS[missing]}.", *made.notes]
     if missing != "fit":
@@ -215,14 +226,16 @@ def _compared(
     fit = _complete(scores, tables, metric, families) if whole.all() else _fitted(scores, metric, families)
     order = np.argsort(-metric.sign * fit.found.values, kind="stable")
     sentence = _sentence(scores, fit.found, order, baseline)
-    table, pairs = _rows(scores, fit, order, baseline), _pair_rows(scores, fit.found, order, baseline)
+    rough = _rough(scores, tables, metric)
+    table = _rows(scores, fit, order, rough[0], baseline)
+    pairs = _pair_rows(scores, fit.found, order, rough[1], baseline)
     if brief:
         return ScoreComparison(sentence, scores.said, [], table, pairs, 0.0, None, None, None)
     notes = [] if whole.all() else [_missing(scores, metric, whole, fit.found, families)]
     if few_clusters(tables.shape[1], fit.found.effective_clusters):
         worth = f"{tables.shape[1]:,} clusters of items that weigh as much as {fit.found.effective_clusters:.1f}"
         notes.append(f"few: {worth} of one size; read intervals and p-values with care.")
-    notes += _marks(scores, fit, order)
+    notes += _marks(scores, fit, table, pairs)
     more, carried = _carried(scores, metric, fit.found, order, tables, baseline=baseline)
     return ScoreComparison(sentence, scores.said, [*notes, *more], table, pairs, *carried, scores, fit.found, families)
 
@@ -251,7 +264,10 @@ def _corrected(scores: ItemScores, metric: Metric, families: Ints | None, baseli
     fit, counts = _by_influence(scores, metric, families, means, errors), np.isfinite(labels).sum(axis=1)
     order = np.argsort(-metric.sign * means, kind="stable")
     judged = {"judge": scores.values.mean(axis=1)[order].tolist(), "labels": counts[order].tolist()}
-    table = _rows(scores, fit, order, baseline).with_columns(pl.Series(name, one) for name, one in judged.items())
+    rough = np.zeros(fit.found.worth.shape, dtype=np.bool_)
+    table = _rows(scores, fit, order, rough[0], baseline).with_columns(
+        pl.Series(name, one) for name, one in judged.items()
+    )
     detectable = float(np.median(fit.found.detectable()[np.triu_indices(len(order), 1)]))
     names, bound = np.array(scores.systems), t_quantiles(1 - _CHOSEN / (2 * len(order)), worth - 1)
     span = " to ".join(f"{one:,}" for one in sorted({counts.min(), counts.max()}))
@@ -265,7 +281,10 @@ def _corrected(scores: ItemScores, metric: Metric, families: Ints | None, baseli
         notes.insert(0, f"Warning: the judge scores labelled items of {some} unlike the others: not drawn by chance?")
     if some := ", ".join(names[worth < _FEW_LABELS][:_NAMED]):
         notes.append(f"few: {some}: fewer than {_FEW_LABELS} labelled items or clusters; read intervals with care.")
-    sentence, pairs = _sentence(scores, fit.found, order, baseline), _pair_rows(scores, fit.found, order, baseline)
+    sentence, pairs = (
+        _sentence(scores, fit.found, order, baseline),
+        _pair_rows(scores, fit.found, order, rough, baseline),
+    )
     return ScoreComparison(sentence, scores.said, notes, table, pairs, detectable, None, None, None)
 
 
@@ -308,20 +327,16 @@ def _verdict(made: ScoreComparison, baseline: str) -> object:
     return leader, frozenset(beaten)
 
 
-def _marks(scores: ItemScores, fit: _Fit, order: Ints) -> list[str]:
-    """Which intervals are not to be relied on."""
-    names, notes = np.array(scores.systems), []
-    if fit.skewed.any():
-        some = ", ".join(names[fit.skewed][:_NAMED])
-        notes.append(f"skewed: {some}: without a scale, the interval of the mean holds it less often than 95%.")
-    if still := ", ".join(names[np.isnan(fit.low)][:_NAMED]):
+def _marks(scores: ItemScores, fit: _Fit, table: pl.DataFrame, pairs: pl.DataFrame) -> list[str]:
+    """Which intervals are not to be relied on, and why."""
+    notes, apart = [], pairs.filter("rough")
+    of_two = (apart["one"] + " and " + apart["two"]).to_list()
+    for what, some in (("of", table.filter("rough")["system"].to_list()), ("between", of_two)):
+        if some:
+            more = [f"{len(some) - _NAMED:,} more"] if len(some) > _NAMED else []
+            notes.append(f"{ROUGH} the interval {what} {', '.join(some[:_NAMED] + more)} {_WHY_ROUGH}")
+    if still := ", ".join(np.array(scores.systems)[np.isnan(fit.low)][:_NAMED]):
         notes.append(f"no variation: {still}: all scores are equal, and without a scale there is no interval.")
-    one, two = scores.values[order[:2]]
-    both = np.isfinite(one) & np.isfinite(two)
-    if both.any() and np.isin(scores.values[:, both], (0.0, 1.0)).all():
-        apart = int((one[both] != two[both]).sum())
-        if apart < _FEW_APART:
-            notes.append(f"few: the first two differ on {apart} items; their interval holds the truth in about 91%.")
     return notes
 
 
@@ -349,27 +364,45 @@ def _blocks(tables: Floats) -> Floats:
     return np.stack([cluster_sums(table, block, int(block.max()) + 1) for table in tables])
 
 
-def _means(scores: ItemScores, tables: Floats, metric: Metric) -> tuple[Floats, Floats, Bools]:
-    """The interval of each mean, on its own scale, and which are too skewed for theirs."""
-    low, high = (np.full(len(tables), np.nan) for _ in range(2))
-    skewed = np.zeros(len(tables), dtype=np.bool_)
-    free = [k for k in range(len(tables)) if scores.ranges and scores.ranges[k] is None]
-    if free:
+def _means(scores: ItemScores, tables: Floats, metric: Metric) -> tuple[Floats, Floats]:
+    """The interval of each mean, on its own scale."""
+    scales, free = _scales(scores, metric)
+    made = [metric_interval(table, mean("mean", (*ends,))) for table, ends in zip(tables, scales.tolist(), strict=True)]
+    low, high = np.array([one.low for one in made]), np.array([one.high for one in made])
+    if free.any():
         blocks = _blocks(tables[free])
-        (low[free], high[free]), skewed[free] = unbounded_intervals(blocks[:, :, 0], blocks[:, :, 1])
-    for place in sorted(set(range(len(tables))) - set(free)):
-        ends = scores.ranges[place] if scores.ranges else None
-        made = metric_interval(tables[place], metric if ends is None else mean("mean", ends))
-        low[place], high[place] = made.low, made.high
-    return low, high, skewed
+        low[free], high[free] = unbounded_limits(blocks[:, :, 0], blocks[:, :, 1])
+    return low, high
+
+
+def _scales(scores: ItemScores, metric: Metric) -> tuple[Floats, Bools]:
+    """The scale of each system, shape (systems, 2), and which have none: they get that of all."""
+    known = scores.ranges or [metric.limits] * len(scores.systems)
+    return np.array([metric.limits if one is None else one for one in known]), np.array([one is None for one in known])
+
+
+def _rough(scores: ItemScores, tables: Floats, metric: Metric) -> tuple[Bools, Bools]:
+    """Whose interval may hold the truth less often than it says, shape (systems,), and that of which pairs, shape
+    (systems, systems): numbers too skewed for so many clusters of items, and counts that differ on few items.
+    """
+    low, high = _scales(scores, metric)[0].T[:, :, None]
+    hits, misses = (scores.values == end for end in (high, low))
+    counted = np.asarray((hits | misses | np.isnan(scores.values)).all(axis=1))
+    blocks, (won, lost) = _blocks(tables), (one.astype(np.float64) for one in (hits, misses))
+    one = (times_too_few(blocks[:, :, 0], blocks[:, :, 1]) > 1) & ~counted
+    pair = one[:, None] | one | (won @ lost.T + lost @ won.T < FEW_APART) & counted[:, None] & counted
+    if np.isfinite(scores.values).all():
+        for row in np.flatnonzero(~counted).tolist():
+            apart = times_too_few(blocks[row, :, 0] - blocks[:, :, 0], blocks[:, :, 1]) > SKEWED_PAIR
+            pair[row], pair[:, row] = pair[row] | apart, pair[:, row] | apart
+    return one, pair
 
 
 def _complete(scores: ItemScores, tables: Floats, metric: Metric, families: Ints | None) -> _Fit:
     found = all_differences(tables, metric, families=families)
     drawn = tables if tables.size < _MANY_CELLS else _blocks(tables)
     first = first_place(draw_jointly(drawn, [metric], resamples=_RESAMPLES), metric)
-    low, high, skewed = _means(scores, tables, metric)
-    return _Fit(found, low, high, first, skewed)
+    return _Fit(found, *_means(scores, tables, metric), first)
 
 
 def _fitted(scores: ItemScores, metric: Metric, families: Ints | None) -> _Fit:
@@ -388,53 +421,61 @@ def _fitted(scores: ItemScores, metric: Metric, families: Ints | None) -> _Fit:
     level = cluster_sums((item - item.mean())[:, None] / item.size, member, clusters)[:, 0]
     growth = np.sqrt(clusters / max(clusters - 1, 1))  # as the jackknife has it
     influence, of_mean = growth * moved, growth * (level + moved - share.mean(axis=1) @ moved)
-    worth = _pair_worth(inverse, there, member, clusters)
-    inflation = np.sqrt(worth / np.maximum(worth - 1, 1.0)) / growth  # as the jackknife of the pair's own clusters
+    worth, kept = _pair_worth(inverse, there, member, clusters)
     effective = float(effective_clusters(np.bincount(member, weights=there.sum(axis=0) - 1.0).astype(np.float64)))
-    errors = _Errors(influence, of_mean, worth, np.full(len(values), effective), inflation)
+    freedom = np.full(len(values), effective)
+    errors = _Errors(influence, of_mean, worth * kept + 1, freedom, kept**-0.5 / growth)
     return _by_influence(scores, metric, families, item.mean() + effect, errors)
 
 
 def _by_influence(scores: ItemScores, metric: Metric, families: Ints | None, means: Floats, errors: _Errors) -> _Fit:
     """The comparison of means whose errors are known."""
     products, freedom = errors.of_pairs @ errors.of_pairs.T, errors.freedom
-    error = np.sqrt(np.maximum(np.diag(products)[:, None] + np.diag(products) - 2 * products, 0.0)) * errors.inflation
+    drawn = np.sqrt(np.maximum(_of_pairs(products), 0.0))
+    error = drawn * errors.inflation
     blind = (error < SAME**0.5 * metric.span) & ~np.eye(len(means), dtype=np.bool_)
     error[blind] = np.inf
     least, parts = float(freedom.min()), errors.of_pairs
-    found = differences(metric, means, error, parts, least, families=families, blind=blind, worth=errors.worth)
+    found = differences(
+        metric, means, error, parts, least, families=families, blind=blind, worth=errors.worth, drawn=drawn
+    )
     half = t_quantiles(0.975, np.maximum(freedom - 1, 1.0)) * np.sqrt((errors.of_means**2).sum(axis=1))
     draws = metric.sign * np.random.default_rng(0).multivariate_normal(means, products, _RESAMPLES, method="eigh")
     first = np.bincount(draws.argmax(axis=1), minlength=len(means)) / _RESAMPLES
-    ends = np.array([one or (-np.inf, np.inf) for one in scores.ranges] or [metric.limits] * len(means))
-    low, high = np.maximum(means - half, ends[:, 0]), np.minimum(means + half, ends[:, 1])
-    low, high, free = np.minimum(low, means), np.maximum(high, means), np.isinf(ends[:, 0])
-    return _Fit(found, low, high, first, free & (_skewness(scores.values) > 1))
+    scales, free = _scales(scores, metric)
+    low = np.where(free, means - half, np.maximum(means - half, scales[:, 0]))
+    high = np.where(free, means + half, np.minimum(means + half, scales[:, 1]))
+    return _Fit(found, np.minimum(low, means), np.maximum(high, means), first)
 
 
-def _skewness(values: Floats) -> Floats:
-    """The absolute skewness of each system's scores."""
-    apart = values - np.nanmean(values, axis=1, keepdims=True)
-    spread = np.nanmean(apart**2, axis=1) ** 1.5
-    return np.abs(ratio(np.nanmean(apart**3, axis=1), spread))
-
-
-def _pair_worth(inverse: Floats, there: Bools, member: Ints, clusters: int) -> Floats:
-    """The effective number of clusters of each pair: Kish's, of the weight that its difference gives to each cluster.
+def _pair_worth(inverse: Floats, there: Bools, member: Ints, clusters: int) -> tuple[Floats, Floats]:
+    """The effective number of clusters of each pair: Kish's, of the weight that its difference gives to each cluster;
+    and the part of its squared error that the fit leaves in the residuals, 1 - 1 / n where no cell is missing.
 
     Where scores vary alike, an item has the variance of its scores times the squares of their weights in the
     difference of two effects (Satterthwaite's degrees of freedom). Of many items every so many-th counts.
     """
     step = max(1, there.shape[1] // _MANY_PAIRED)
-    some, member = there[:, ::step].astype(np.float64), member[::step]
+    some, of_some = there[:, ::step].astype(np.float64), member[::step]
     count, found = some.sum(axis=0), np.full((len(there), len(there)), float(clusters))
     for row in range(len(there) - 1):
         weight = inverse[row] - inverse[row + 1 :]
         squares = weight**2 @ some - (weight @ some) ** 2 / np.maximum(count, 1)
-        by_cluster = cluster_sums(np.maximum(squares, 0.0).T, member, clusters).T
+        by_cluster = cluster_sums(np.maximum(squares, 0.0).T, of_some, clusters).T
         found[row, row + 1 :] = found[row + 1 :, row] = step * np.maximum(effective_clusters(by_cluster), 1.0)
-    least: Floats = np.minimum(found, float(clusters))
-    return least
+    taken = np.zeros_like(inverse)
+    for number in range(0, clusters, each := max(1, clusters // _MANY_PAIRED)):
+        own = there[:, member == number].astype(np.float64)
+        design = np.diag(own.sum(axis=1)) - own / own.sum(axis=0) @ own.T
+        taken += each * design @ inverse @ design
+    lost, whole = (_of_pairs(one) for one in (inverse @ taken @ inverse, inverse))
+    return np.minimum(found, float(clusters)), np.clip(1 - ratio(lost, whole), 1 / clusters, 1.0)
+
+
+def _of_pairs(products: Floats) -> Floats:
+    """The variance of each difference, from a matrix of covariances."""
+    own = np.diag(products)
+    return np.asarray(own[:, None] + own - 2 * products)
 
 
 def _missing(scores: ItemScores, metric: Metric, whole: Bools, found: Differences, families: Ints | None) -> str:
@@ -491,7 +532,7 @@ def _needed(effect: float) -> int | None:
 
     def power(n: int) -> float:
         df, far = n - 1.0, effect * n**0.5
-        return 1.0 if far > _FAR else float(1 - nctdtr(df, far, t_quantile(0.975, df)))
+        return 1.0 if far > _FAR else float(1 - nctdtr(df, far, t_quantiles(0.975, np.array(df))))
 
     found = bisect_left(range(_MOST_NEEDED + 1), _POWER, lo=2, key=power)
     return found if found <= _MOST_NEEDED else None
@@ -519,16 +560,16 @@ def _sentence(scores: ItemScores, found: Differences, order: Ints, baseline: str
     return f"{head}; that is significant over {named(worse)} (adjusted p < .05){rest}."
 
 
-def _rows(scores: ItemScores, fit: _Fit, order: Ints, baseline: str) -> pl.DataFrame:
+def _rows(scores: ItemScores, fit: _Fit, order: Ints, rough: Bools, baseline: str) -> pl.DataFrame:
     ranking = rank_systems(fit.found)
     kinds = ("rank",) if baseline else ("rank", "low", "high", "tie_group")  # other pairs are not compared
     columns = {f"rank_{kind}" if kind in ("low", "high") else kind: getattr(ranking, kind) for kind in kinds}
     columns |= {"system": np.array(scores.systems), "mean": fit.found.values, "low": fit.low, "high": fit.high}
-    columns |= {"first": fit.first, "items": np.isfinite(scores.values).sum(axis=1)}
+    columns |= {"first": fit.first, "items": np.isfinite(scores.values).sum(axis=1), "rough": rough}
     return pl.DataFrame({name: column[order].tolist() for name, column in columns.items()})
 
 
-def _pair_rows(scores: ItemScores, found: Differences, order: Ints, baseline: str) -> pl.DataFrame:
+def _pair_rows(scores: ItemScores, found: Differences, order: Ints, rough: Bools, baseline: str) -> pl.DataFrame:
     """The better of each pair first; or each beside the baseline."""
     names, there = np.array(scores.systems), np.isfinite(scores.values).astype(np.float64)
     one, two = (order[places] for places in np.triu_indices(len(order), 1))
@@ -537,4 +578,5 @@ def _pair_rows(scores: ItemScores, found: Differences, order: Ints, baseline: st
         two = np.full(one.shape, scores.systems.index(baseline))
     columns = {"one": names[one], "two": names[two], "n": (there @ there.T)[one, two].astype(np.int64)}
     columns |= {kind: getattr(found, kind)[one, two] for kind in ("difference", "low", "high", "p_value", "adjusted")}
+    columns["rough"] = rough[one, two]
     return pl.DataFrame({name: column.tolist() for name, column in columns.items()})

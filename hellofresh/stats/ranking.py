@@ -194,6 +194,7 @@ def differences(
     families: Ints | None = None,
     blind: Bools | None = None,
     worth: Floats | None = None,
+    drawn: Floats | None = None,
 ) -> Differences:
     """Every pair's difference, from known standard errors.
 
@@ -207,9 +208,11 @@ def differences(
         families: as in `all_differences`.
         blind: shape (systems, systems), pairs whose error `influence` does not determine; none if left out.
         worth: shape (systems, systems), the effective clusters of each pair, if these differ from `effective`.
+        drawn: shape (systems, systems), the root of that sum of squares, if it is not about the error.
     """
     worth = np.full(error.shape, effective) if worth is None else worth
     blind = np.zeros(error.shape, dtype=np.bool_) if blind is None else blind
+    spread = error if drawn is None else drawn
     upper = np.triu_indices(len(values), 1)
     family = np.zeros_like(upper[0]) if families is None else families[upper]
     difference, df = values[upper[0]] - values[upper[1]], np.maximum(worth[upper] - 1, 1.0)
@@ -221,7 +224,7 @@ def differences(
     for number in adjusting:
         member = np.flatnonzero(family == number)
         pairs = upper[0][member], upper[1][member]
-        adjusted[member], largest = _step_down(p_value[member], np.where(blind, np.inf, error)[pairs], draws, pairs)
+        adjusted[member], largest = _step_down(p_value[member], np.where(blind, np.inf, spread)[pairs], draws, pairs)
         bonferroni = t_quantiles(1 - (1 - LEVEL) / (2 * member.size), df[member])
         reach = t_quantiles(float(normal_below(largest)), df[member])
         quantile[member] = np.clip(reach, quantile[member], bonferroni)
@@ -248,7 +251,8 @@ def _limits(difference: Floats, reach: Floats, unclear: Bools, span: float) -> t
     least = AT_ZERO * span
     low = np.where(~unclear & (difference > 0), np.maximum(low, least), low)
     high = np.where(~unclear & (difference < 0), np.minimum(high, -least), high)
-    return np.maximum(-span, low), np.minimum(span, high)
+    # A fitted difference may be beyond the span: its interval holds it all the same.
+    return np.minimum(difference, np.maximum(-span, low)), np.maximum(difference, np.minimum(span, high))
 
 
 def _errors(tables: Floats, metric: Metric) -> tuple[Floats, Floats, Bools]:
