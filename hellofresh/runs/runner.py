@@ -109,7 +109,8 @@ class Assignment:
 
     @property
     def samples_at_once(self) -> int:
-        """Number of concurrent samples: enough to keep calls in flight while some samples wait for pages or the disk;
+        """Number of concurrent samples: enough to keep calls in flight while some samples wait for pages, the disk or,
+        refused for a moment, the time that a provider asks for;
         one for a model that takes one question at a time, so that a sample's questions are consecutive and share
         its computed prefix.
         """
@@ -118,7 +119,7 @@ class Assignment:
             return sys.maxsize
         if Need.WEB in self.regime.needs:
             return 4 * in_flight + 12
-        return 1 if in_flight == 1 else 3 * in_flight
+        return 1 if in_flight == 1 else 8 * in_flight
 
     def sampled(self, request: Request, repetition: int, role: str = MAIN) -> Request:
         """The request with the seed and temperature of a repetition.
