@@ -137,6 +137,7 @@ def claims_job(
     feeds: Sequence[Path],
     settings: claims.ClaimsSettings,
     *,
+    kind: str = DUMP,
     days: Mapping[Path, str] | None = None,
     pending: bool = False,
 ) -> CollectionJob:
@@ -147,7 +148,7 @@ def claims_job(
 
     files = [*feeds, *([settings.verdicts] if settings.verdicts else [])]
     return CollectionJob(
-        TASKS["claims"], quarter, DUMP, files, claims.claims_parameters(settings) | _PENDING[pending], collect
+        TASKS["claims"], quarter, kind, files, claims.claims_parameters(settings) | _PENDING[pending], collect
     )
 
 
@@ -175,20 +176,28 @@ def live_edits_job(
     return CollectionJob(_EDITS, quarter, API, [], parameters, lambda progress: collect(progress=progress))
 
 
-def bundled_jobs(workspace: Workspace) -> list[CollectionJob]:
-    """Both tasks for both quarters of the bundled sample, whose sources are first written in the real formats."""
-    dump = workspace.raw("x-notes", "sample")
+def bundled_files(workspace: Workspace) -> tuple[Path, Path, Path]:
+    """The bundled sample in the real formats, written if missing: folder of notes, history of edits, feed of claims."""
+    dump, feed = workspace.raw("x-notes", "sample"), workspace.raw("claims", "sample") / "feed.json"
     history = workspace.raw("wikipedia-edits", "sample") / "history.xml.bz2"
     stage = Stage.of(workspace, "sample", [sha256_file(path) for path in sample.files()], makers(sample.__name__))
     if not stage.is_current():
         sample.write_notes_dump(dump)
         sample.write_history(history)
-        stage.record([*dump.iterdir(), history])
-    source, kind = notes.NotesSource(dump), BUNDLED
-    jobs = []
+        sample.write_claims_feed(feed)
+        stage.record([*dump.iterdir(), history, feed])
+    return dump, history, feed
+
+
+def bundled_jobs(workspace: Workspace) -> list[CollectionJob]:
+    """The tasks of each quarter of the bundled sample; labels of notes have facts where ratings are fitted."""
+    (dump, history, feed), jobs = bundled_files(workspace), []
+    source = notes.NotesSource(dump, bridging=tuple(workspace.bridgings()))
     for quarter in sample.QUARTERS:
-        jobs.append(notes_job(workspace, quarter, source, notes.NotesSettings(), kind=kind))
-        jobs.append(edits_job(quarter, [history], wikipedia.EditsSettings(), kind=kind))
+        jobs.append(notes_job(workspace, quarter, source, notes.NotesSettings(), kind=BUNDLED))
+        jobs.append(edits_job(quarter, [history], wikipedia.EditsSettings(), kind=BUNDLED))
+        if quarter in sample.CLAIMS_QUARTERS:
+            jobs.append(claims_job(quarter, [feed], claims.ClaimsSettings(), kind=BUNDLED))
     return jobs
 
 
@@ -337,7 +346,8 @@ def configured_ratings(workspace: Workspace, settings: Settings, quarter: Quarte
     stage = Stage.of(workspace, f"ratings/{quarter}", inputs, makers(collect_bridging.__module__))
     if stage.is_current():
         return ""
-    pool = process_pool(min(2, os.cpu_count() or 1))
+    # Another process for a single shard takes longer to start than to read it.
+    pool = process_pool(min(2, os.cpu_count() or 1)) if len(shards[TABLES[-1]]) > 1 else None
     more = {"claims": Path(claimed) if claimed else None, "aliases": source.aliases}
     try:
         found = collect_ratings(workspace, source.dump, quarter, pool=pool, progress=progress, **more)

@@ -20,7 +20,6 @@ from math import ceil, inf
 
 from hellofresh.core.executors import completed
 from hellofresh.evidence.web import Found, PageStatus, SearchResult, WebPage
-from hellofresh.evidence.web.pictures import MOST_PICTURES
 from hellofresh.models import Answer, Finish, Message, Request
 from hellofresh.models.sight import PAPER_IMAGE, check_images, image_tokens, images_of
 from hellofresh.runs.counts import WIDER, WIDER_TOKENS, is_spent
@@ -30,7 +29,7 @@ from hellofresh.runs.ledger import Ledger, Ledgers, sum_known
 from hellofresh.runs.pace import TokenEstimate
 from hellofresh.runs.regimes import MAIN, Need
 from hellofresh.runs.runner import Assignment, Item
-from hellofresh.tasks.images import Image, media_of
+from hellofresh.tasks.images import MOST_PICTURES, Image, media_of
 from hellofresh.tasks.samples import Sample
 
 SECONDS_A_CALL = 1.0
@@ -39,7 +38,7 @@ _MOST_RESULTS = 50
 _WORDS_A_PAGE = 1_000
 _LONGEST_WORD = "\u8a9e" * 11
 """With the following space, the longest word that cutting by words permits."""
-_ASCII_A_TOKEN = 2.5
+_ASCII_A_TOKEN = 2.5  # fewer than the usual four, since this is a ceiling
 _MOST_A_MESSAGE = 8
 _ENOUGH = 20
 """Fewest answers whose mean predicts the next ones."""
@@ -102,16 +101,6 @@ class Forecast:
     def most_usd(self) -> float | None:
         """Maximal cost; None if a price is unknown."""
         return sum_known(role.most_usd for role in self.roles.values())
-
-    @property
-    def uncut_calls(self) -> int:
-        """Most requests if no answer is cut off before its first word."""
-        return sum(role.uncut_calls for role in self.roles.values())
-
-    @property
-    def uncut_usd(self) -> float | None:
-        """Maximal cost if no answer is cut off before its first word; None if a price is unknown."""
-        return sum_known(role.uncut_usd for role in self.roles.values())
 
 
 def forecast(assignment: Assignment, samples: Sequence[Sample], journal: Journal | None = None) -> Forecast:

@@ -18,8 +18,7 @@ from leaderboard.components.charts import interval_bar
 from leaderboard.components.labels import Links, money
 from leaderboard.components.markup import Html, el, inner_link, join, named, visible
 from leaderboard.components.scale import Scale, figure
-from leaderboard.components.standings import GROUPS, Line, by_rank, group_of, is_hollow, prices, usual
-from leaderboard.components.tables import interval
+from leaderboard.components.standings import GROUPS, ROUGH_SAID, Line, by_rank, group_of, is_hollow, prices, usual
 from leaderboard.data.board import ALL_PERIODS, Board, BoardEntry, MetricValue, ScoreCell, SplitKey, kept
 
 APART = 0.05
@@ -152,7 +151,7 @@ def field(
     first = [line for line in shown if line.result.entry.origin == mine] or shown[: 0 if small else NAMED_ON_SCALE]
     lanes = [_lane(line, drawn, colours, is_named=line in first, pale=bool(mine)) for line in shown]
     best = ", ".join(
-        f"{line.result.entry.name} {figure(line.result.headline.value, scale.title)} ({interval(line.result.headline)})"
+        f"{line.result.entry.name} {figure(line.result.headline.value, scale.title)} ({line.interval})"
         for line in first or shown[:NAMED_ON_SCALE]
     )
     said = (
@@ -212,7 +211,7 @@ def regime_beside(entry: BoardEntry) -> str:
 
 def _said(line: Line) -> str:
     metric = line.result.headline
-    return f"{figure(metric.value, metric.name)} ({interval(metric)})"
+    return f"{figure(metric.value, metric.name)} ({line.interval})"
 
 
 def _within(share: float) -> float:
@@ -370,7 +369,7 @@ class RankingPicture:
             el("span", inner_link(address, named(entry.name)), el("small", " \N{MIDDLE DOT} ".join(about)),
                class_="hf-who"),
             el("span", interval_bar(metric, drawn), class_="hf-bar", aria_hidden="true"),
-            el("span", el("b", figure(metric.value, metric.name)), el("small", interval(metric)), class_="hf-value"),
+            el("span", el("b", figure(metric.value, metric.name)), el("small", line.interval), class_="hf-value"),
             el("span", money(cost) if cost is not None else "", class_="hf-cost"),
             self._spoken(alike) if line.rank else None,
             class_=" ".join(kinds),
@@ -390,6 +389,7 @@ class RankingPicture:
         said += ["Point at a row: those that differ significantly from it stay."] if len(self.alike) > 1 else []
         if any(map(is_hollow, lines)):
             said.append("Hollow: uploaded; the answers to these samples can be looked up.")
+        said += [ROUGH_SAID] if any(line.mark for line in lines) else []
         said += [f"Dashed: {self.scale.constant}."] if self.scale.constant else []
         said += ["Cost for 1,000 samples."] if any(cost is not None for cost in prices(lines)) else []
         return el("p", " ".join(said), class_="hf-caption")
@@ -400,7 +400,7 @@ def _compared(number: int, row: Mapping[str, Any]) -> Line:
     low, high = (row["mean"] if math.isnan(row[end]) else row[end] for end in ("low", "high"))
     standing = Standing(
         str(number), row["rank"], row["rank_low"], row["rank_high"], row["first"], row["tie_group"], row["items"],
-        row["items"], False,
+        row["items"], row["rough"],
     )  # fmt: skip
     entry = BoardEntry(row["system"], "", "run", "", "none", str(number), 0, row["system"])
     shown = (MetricValue("Mean", row["mean"], low, high),)

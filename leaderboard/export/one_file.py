@@ -21,7 +21,8 @@ from leaderboard.export.copy import document, style
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 _STYLE = """
 main { padding: 1.25rem 1rem 3rem; max-width: 72rem; margin: 0 auto; }
-@media print { main { padding: 0; font-size: 8pt; } .hf .hf-row { min-height: 1.5rem; } }
+@media print { @page { margin: 1cm; } main { padding: 0; zoom: .54; } .hf h2 { margin: .7rem 0 .2rem; }
+  .hf li, .hf dd { max-width: none; } .hf td { padding-block: .2rem; } .hf-facts > * { grid-template: auto/20rem 1fr } }
 """
 _LEFT, _WIDTH, _ROW, _MOST_IN_MATRIX = 180, 640, 22, 40
 

@@ -18,7 +18,8 @@ from hellofresh.runs.dry_run import PaperWeb, PlannedQuestion, forecast, preview
 from hellofresh.runs.equipment import prompted
 from hellofresh.runs.journal import Journal
 from hellofresh.runs.ledger import Ledgers
-from hellofresh.runs.regimes import MAIN, BaseRegime, Case, Need, Outcome, get_regime, regimes_for
+from hellofresh.runs.regimes import MAIN, BaseRegime, Case, Need, Outcome, get_regime
+from hellofresh.runs.regimes.registry import regimes_for
 from hellofresh.runs.runner import Assignment, run
 from hellofresh.tasks.outputs import Choice
 from tests.fakes import PROMPTS, TASK, FakeModel, assigned
@@ -151,9 +152,12 @@ def test_every_regime_can_be_foreseen_and_expects_no_more_than_its_ceiling(sampl
     chosen = prompted(TASK, regime, "all")
     ahead = forecast(Assignment(FakeModel(spec, wordy), chosen), samples)
     assert ahead.cost_usd is not None and ahead.most_usd is not None
-    assert ahead.cost_usd == ahead.uncut_usd < ahead.most_usd and not ahead.measured
+    assert ahead.cost_usd == ahead.roles[MAIN].uncut_usd < ahead.most_usd and not ahead.measured
     assert (
-        ahead.calls <= ahead.uncut_calls == ahead.most_calls / 2 == len(samples) * regime.ceiling(len(chosen.prompts))
+        ahead.calls
+        <= ahead.roles[MAIN].uncut_calls
+        == ahead.most_calls / 2
+        == len(samples) * regime.ceiling(len(chosen.prompts))
     )
 
 
