@@ -44,7 +44,7 @@ RELEASE = $(if $(QUARTER),--quarter $(QUARTER)) $(if $(NOTES_DUMP),--notes-dump 
 
 release: $(READY) ## from sources to the board; QUARTER="2023Q2 ..." NOTES_DUMP=DIR NOTES_POSTS=FILE NOTES_POSTS_FROM=NAMES WIKI_DUMP="FILE ..." DATASETS="NAME ..." MODELS="M ..." LIMIT=N
 	$(BIN)/hellofresh release run $(RELEASE)
-	@echo "Look at the board: make leaderboard"
+	@echo "Look at the board: make leaderboard (http://localhost:8501)"
 
 install: $(TESTED) ## every extra, and what tests need: web search, retrieval, text in pictures, other harnesses
 

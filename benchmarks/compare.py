@@ -1,12 +1,14 @@
 """Error rates of `hellofresh compare` with a known truth, and its costs.
 
     python benchmarks/compare.py [--repeats 4000] [--systems 5] [--items 200] [--large]
-                                 [--only KIND]
+                                 [--only KIND] [--human]
 
 Scores are 0/1, whole numbers from 0 to 10, or heavy-tailed (t with 3 degrees of freedom); items differ in difficulty.
-Scores are missing at random, each of three repetitions independently. Familywise error is the share of tables of equal
+Scores are missing at random, each of three repetitions independently; or each item has two neighbouring systems only
+(`neighbours share 8 items`). Familywise error is the share of tables of equal
 systems in which any pair is found to differ (5%); coverage is the share of tables of different systems in which the
-intervals of all pairs contain the truth (95%). `--large` compares 100 systems on 100,000 items.
+intervals of all pairs contain the truth (95%). `--large` compares 100 systems on 100,000 items. `--human`: the same of
+a judge's scores corrected by labels of a part of the items, where the judge errs more in favour of some systems.
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ from hellofresh.stats import ranking
 from hellofresh.stats.metrics import mean
 
 KINDS = ("0/1", "0-10", "heavy tails")
+SHARED = 8
+"""Items that two neighbours share."""
 
 
 def draw(
@@ -59,16 +63,26 @@ def compared(values: NDArray[np.float64], limits: tuple[float, float]) -> rankin
     return comparison._fitted(scores, metric, None).found
 
 
+def removed(missing: float, shape: tuple[int, ...], random: np.random.Generator) -> NDArray[np.bool_]:
+    """Which cells are missing: such a share at random; with -1, all but those of two neighbours on each item."""
+    if missing >= 0:
+        return random.random(shape) < missing
+    first = np.arange(shape[-1]) * (shape[-2] - 1) // shape[-1]
+    system = np.arange(shape[-2])[:, None]
+    return np.broadcast_to((system != first) & (system != first + 1), shape)
+
+
 def measure(kind: str, missing: float, repeats: int, options: argparse.Namespace) -> tuple[float, float]:
     """Familywise error, and joint coverage of the intervals of all pairs."""
-    random, found = np.random.default_rng([7, KINDS.index(kind), int(100 * missing), repeats]), [0, 0]
+    random, found = np.random.default_rng([7, KINDS.index(kind), abs(int(100 * missing)), repeats]), [0, 0]
+    items = options.items if missing >= 0 else SHARED * (options.systems - 1)
     scale, upper = 1 if kind == "0/1" else 2, np.triu_indices(options.systems, 1)
     for graded in (False, True):
         shift = np.linspace(0, 0.1, options.systems) if graded else np.zeros(options.systems)
         true = scale * (shift[:, None] - shift)[upper]
         for _ in range(options.repeats):
-            drawn = draw(kind, shift, options.items, repeats, random)
-            drawn[random.random(drawn.shape) < missing] = np.nan
+            drawn = draw(kind, shift, items, repeats, random)
+            drawn[removed(missing, drawn.shape, random)] = np.nan
             there = np.isfinite(drawn).sum(axis=0)
             values = np.where(there, np.nansum(drawn, axis=0) / np.maximum(there, 1), np.nan)
             ends = (float(np.nanmin(values)), float(np.nanmax(values)))
@@ -76,6 +90,36 @@ def measure(kind: str, missing: float, repeats: int, options: argparse.Namespace
             held = (pairs.low[upper] <= true) & (true <= pairs.high[upper])
             found[graded] += bool(held.all() if graded else (pairs.adjusted[upper] < ranking.SIGNIFICANCE).any())
     return found[0] / options.repeats, found[1] / options.repeats
+
+
+def judged(kind: str, labelled: int, cluster: int, options: argparse.Namespace) -> tuple[float, float, float]:
+    """Familywise error and joint coverage with labels of some items, and coverage of the means' intervals."""
+    random, found, means = np.random.default_rng([11, KINDS.index(kind), labelled, cluster]), [0, 0], 0
+    items = options.items
+    clusters = None if cluster == 1 else np.arange(items) // cluster
+    for graded in (False, True):
+        shift = np.linspace(0, 0.1, options.systems) if graded else np.zeros(options.systems)
+        scale = 1 if kind == "0/1" else 2
+        for _ in range(options.repeats):
+            drawn = draw(kind, shift, items // cluster, cluster, random).transpose(1, 2, 0)
+            truth = drawn.reshape(options.systems, -1) if cluster > 1 else drawn[:, :, 0]
+            favour, wrong = np.linspace(0.1, 0.3, options.systems)[:, None], random.random(truth.shape)
+            other = draw(kind, shift, items, 1, random)[0]
+            said = np.where(wrong < favour, truth.max() if kind != "heavy tails" else truth + 1, truth)
+            said = np.where(random.random(truth.shape) < 0.3, other, said)
+            labels = np.where(np.isin(np.arange(items), random.permutation(items)[:labelled]), truth, np.nan)
+            names, ids = [f"s{k}" for k in range(options.systems)], [str(k) for k in range(items)]
+            ends = {"0/1": (0.0, 1.0), "0-10": (0.0, 10.0)}.get(kind, (float(said.min()), float(said.max())))
+            scores = ItemScores(names, ids, said, clusters, ends, "", labels=labels)
+            made = comparison._corrected(scores, mean("mean", ends), None, "")
+            true = {"0/1": 0.5, "0-10": 5.0}.get(kind, 0.0) + scale * shift
+            place = {name: k for k, name in enumerate(names)}
+            rows, pairs = made.table.to_dicts(), made.pairs.to_dicts()
+            apart = [true[place[pair["one"]]] - true[place[pair["two"]]] for pair in pairs]
+            held = all(pair["low"] <= by <= pair["high"] for pair, by in zip(pairs, apart, strict=True))
+            found[graded] += held if graded else any(pair["adjusted"] < ranking.SIGNIFICANCE for pair in pairs)
+            means += sum(row["low"] <= true[place[row["system"]]] <= row["high"] for row in rows)
+    return found[0] / options.repeats, found[1] / options.repeats, means / (2 * options.repeats * options.systems)
 
 
 def large() -> None:
@@ -97,16 +141,26 @@ def main() -> None:
     parser.add_argument("--items", type=int, default=200)
     parser.add_argument("--only", choices=KINDS)
     parser.add_argument("--large", action="store_true")
+    parser.add_argument("--human", action="store_true")
     options = parser.parse_args()
     if options.large:
         large()
         return
     drawn = mock.patch.object(ranking, "_draw_errors", lambda moved: moved @ weights(moved.shape[1]))
+    if options.human:
+        for kind in KINDS if options.only is None else [options.only]:
+            for labelled, cluster in ((30, 1), (60, 1), (60, 4)):
+                with drawn:
+                    error, coverage, means = judged(kind, labelled, cluster, options)
+                print(f"{kind:12} {labelled} labels, clusters of {cluster}: familywise error {error:6.1%}, "
+                      f"coverage of all pairs {coverage:6.1%}, of means {means:6.1%}", flush=True)  # fmt: skip
+        return
     for kind in KINDS if options.only is None else [options.only]:
-        for missing, repeats in ((0.0, 1), (0.1, 1), (0.4, 1), (0.1, 3)):
+        for missing, repeats in ((0.0, 1), (0.1, 1), (0.4, 1), (0.1, 3), (-1.0, 1)):
             with drawn:
                 error, coverage = measure(kind, missing, repeats, options)
-            print(f"{kind:12} {missing:4.0%} missing, {repeats} repeats: familywise error {error:6.1%}, "
+            world = f"{missing:4.0%} missing, {repeats} repeats" if missing >= 0 else "neighbours share 8 items"
+            print(f"{kind:12} {world}: familywise error {error:6.1%}, "
                   f"coverage of all pairs {coverage:6.1%}", flush=True)  # fmt: skip
 
 

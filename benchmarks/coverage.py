@@ -1,7 +1,7 @@
 """Coverage of intervals and error rates of tests with a known truth.
 
     python benchmarks/coverage.py [--repeats 4000] [--resamples 1000] [--seed 1] [--json]
-                                  [--only intervals|classes|tests|ranks|calibration|quarters|correlation]
+                                  [--only intervals|classes|means|tests|ranks|calibration|quarters|correlation]
                                   [--world NAME]
 
 Samples are simulated in clusters. A cluster has its own share of label 1 and its own difficulty, both normal on the
@@ -18,12 +18,15 @@ sum over sizes weighted by samples. Sizes of clusters are 1, 5, 1 + Poisson(2), 
 - family-wise error of 10, 20 and 30 equal systems (any pair found apart), coverage of rank intervals (among equals a
   rank interval is right if it contains all ranks; among others, the true rank), of the intervals of all pairs
   together, and, compared with Bonferroni, the pairs found to differ and the mean width of rank intervals;
-- in six worlds of stated probabilities, the rejection rate of the test of calibration (5% if they are true), the
-  bias of ECE and its debiased form, and coverage of the intervals of the metrics of forecasts;
+- coverage of the intervals of means of numbers and of their differences, as `hellofresh compare` has them;
+- in ten worlds of stated probabilities, the rejection rate of the test of calibration (5% if they are true), the
+  bias of ECE and its debiased form, and coverage of the intervals of the metrics of forecasts, the Brier score and AUC;
 - coverage of the interval of a rank correlation, and of its paired difference for two systems;
 - coverage of the limits of Brier indices over 4, 8 and 16 quarters, of which systems miss one or none.
 
-A share of 0.95 in 4,000 repeats has a standard error of 0.0034.
+Beside a share stands in how many of the repeats the product marks the interval as one not to be relied on (`few`, `~`).
+A world that is marked in nine of ten repeats may be outside of its bounds. A share of 0.95 in 4,000 repeats has a
+standard error of 0.0034, in 10,000 of 0.0022.
 """
 
 from __future__ import annotations
@@ -31,14 +34,17 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hellofresh.results.comparison import FEW_APART, SKEWED_PAIR
+from hellofresh.stats.arrays import Bools
 from hellofresh.stats.calibration import calibrate
 from hellofresh.stats.clusters import (
     LEVEL,
@@ -52,9 +58,13 @@ from hellofresh.stats.clusters import (
 from hellofresh.stats.draws import bca_limits
 from hellofresh.stats.intervals import (
     cluster_wilson_limits,
+    clusters_worth,
+    few_clusters,
     jackknife_variance,
     metric_interval,
     t_quantile,
+    times_too_few,
+    unbounded_limits,
     wilson_limits,
 )
 from hellofresh.stats.metrics import (
@@ -64,6 +74,7 @@ from hellofresh.stats.metrics import (
     forecast_metrics,
     macro_f1,
     matthews,
+    mean,
     rank_correlation,
     relative_brier_index,
     two_class_metrics,
@@ -78,7 +89,9 @@ ERF = np.vectorize(NormalDist().cdf, otypes=[np.float64])
 QUANTILE = NormalDist().inv_cdf
 MOST = 40
 NAIVE = "f1: Wilson, as if independent"
-COVERS = (0.935, 0.965)
+COVERS = (0.935, 0.975)
+MARKED = 0.9
+"""In how many of the repeats a world outside of its bounds must be marked."""
 METRICS = two_class_metrics()
 F1 = METRICS[0]
 
@@ -131,7 +144,7 @@ WORLDS = (
 
 
 class Share(NamedTuple):
-    """One line of the results: a share of repeats, and its expected limits."""
+    """One line of the results: a share of repeats, its expected limits, and how often the product marks it."""
 
     world: str
     what: str
@@ -139,6 +152,12 @@ class Share(NamedTuple):
     low: float
     high: float
     effective_clusters: float = 0.0
+    marked: float | None = None
+
+    @property
+    def is_right(self) -> bool:
+        """Whether it is within its limits, or marked."""
+        return self.low <= self.share <= self.high or (self.marked or 0.0) >= MARKED
 
 
 def phi(values: Array) -> Array:
@@ -216,6 +235,7 @@ def pieces(repeats: int, world: World | ClassWorld, budget: int = 2_000_000) -> 
 def coverage(world: World, repeats: int, resamples: int, random: np.random.Generator) -> list[Share]:
     """Coverage of every method for F1, and of the default method for all metrics."""
     held: dict[str, int] = {}
+    few: dict[str, int] = {}
     effective = 0.0
 
     def note(what: str, metric: Metric, low: Array, high: Array) -> None:
@@ -227,16 +247,26 @@ def coverage(world: World, repeats: int, resamples: int, random: np.random.Gener
         tables = simulate(world, number, random)[0]
         effective += float(effective_clusters(F1.statistics.size(tables)).sum())
         for metric in METRICS:
-            note(f"{metric.name}: cluster Wilson", metric, *cluster_wilson_limits(tables, metric))
+            name = f"{metric.name}: cluster Wilson"
+            note(name, metric, *cluster_wilson_limits(tables, metric))
+            few[name] = few.get(name, 0) + sum(marked(table, metric) for table in tables)
         note("f1: logit jackknife", F1, *jackknifed(tables, F1))
         note(NAIVE, F1, *naive(tables))
         for name, (low, high) in bootstrap(tables, resamples, random).items():
             note(f"f1: {name}", F1, low, high)
     mean = effective / repeats
     return [
-        Share(world.name, what, count / repeats, *((0.0, 1.0) if what == NAIVE else COVERS), mean)
+        Share(
+            world.name, what, count / repeats, *(COVERS if what in few else (0.0, 1.0)), mean,
+            few[what] / repeats if what in few else None,
+        )
         for what, count in held.items()
-    ]
+    ]  # fmt: skip
+
+
+def marked(table: Array, metric: Metric) -> bool:
+    """Whether the product marks the interval."""
+    return few_clusters(len(table), clusters_worth(table, metric))
 
 
 def jackknifed(tables: Array, metric: Metric) -> tuple[Array, Array]:
@@ -354,6 +384,7 @@ def class_coverage(world: ClassWorld, repeats: int, _: int, random: np.random.Ge
     c = len(world.shares)
     metrics = (macro_f1(c), balanced_accuracy(c), weighted_f1(c), matthews(c))
     held: dict[str, int] = {}
+    few: dict[str, int] = {}
     effective = 0.0
     for number in pieces(repeats, world, 6_000_000 // c):
         tables = simulate_classes(world, number, random)
@@ -365,7 +396,150 @@ def class_coverage(world: ClassWorld, repeats: int, _: int, random: np.random.Ge
         for what, (metric, (low, high)) in found.items():
             value = class_truth(world, metric)
             held[what] = held.get(what, 0) + int(((low <= value + 1e-12) & (value - 1e-12 <= high)).sum())
-    return [Share(world.name, what, count / repeats, *COVERS, effective / repeats) for what, count in held.items()]
+            few[what] = few.get(what, 0) + sum(marked(table, metric) for table in tables)
+    return [
+        Share(world.name, what, count / repeats, *(COVERS if "Wilson" in what else (0.0, 1.0)), effective / repeats,
+              few[what] / repeats)
+        for what, count in held.items()
+    ]  # fmt: skip
+
+
+Draw = Callable[[np.random.Generator, tuple[int, int]], Array]
+
+
+@dataclass(frozen=True, slots=True)
+class MeanWorld:
+    """Independent numbers.
+
+    Attributes:
+        name: for the table.
+        items: number drawn.
+        draw: a generator and a shape to numbers.
+        mean: the truth; drawn if left out.
+        limits: the scale; None if there is none.
+    """
+
+    name: str
+    items: int
+    draw: Draw
+    mean: float | None = None
+    limits: tuple[float, float] | None = (0.0, 1.0)
+
+
+def ones(share: float, scale: float = 1.0) -> Draw:
+    """The highest value in so many of the cases, else 0."""
+    return lambda random, shape: scale * (random.random(shape) < share)
+
+
+def capped(of: Draw) -> Draw:
+    """The same, at most 100."""
+    return lambda random, shape: np.minimum(of(random, shape), 100.0)
+
+
+def seconds(spread: float) -> Draw:
+    """Lognormal numbers."""
+    return lambda random, shape: random.lognormal(0, spread, shape)
+
+
+def waits(random: np.random.Generator, shape: tuple[int, int]) -> Array:
+    """Exponential numbers."""
+    return random.exponential(3, shape)
+
+
+def reciprocal_ranks(random: np.random.Generator, shape: tuple[int, int]) -> Array:
+    """Mostly 0; else one over a rank from 1 to 10."""
+    return np.where(random.random(shape) < 0.85, 0, 1 / random.integers(1, 11, shape))
+
+
+def low_ratings(random: np.random.Generator, shape: tuple[int, int]) -> Array:
+    """Mostly 0 of 10."""
+    return np.where(random.random(shape) < 0.8, 0.0, random.integers(1, 11, shape))
+
+
+@dataclass(frozen=True, slots=True)
+class PairWorld:
+    """Numbers of two systems, independent of each other, and the truth about their difference."""
+
+    name: str
+    items: int
+    first: Draw
+    second: Draw
+    difference: float
+    limits: tuple[float, float] = (-1e9, 1e9)
+
+
+PLAIN: dict[str, tuple[Draw, float | None, tuple[float, float] | None]] = {
+    "half ones, 0-100": (ones(0.5, 100.0), 50.0, (0.0, 100.0)),
+    "normal (.8, .1)": (lambda random, shape: random.normal(0.8, 0.1, shape).clip(0, 1), None, (0.0, 1.0)),
+    "beta (1, 20)": (lambda random, shape: random.beta(1, 20, shape), 1 / 21, (0.0, 1.0)),
+    "ratings mostly 0 of 10": (low_ratings, 1.1, (0.0, 10.0)),
+    "reciprocal ranks, mean .04": (reciprocal_ranks, 0.15 * float(np.mean(1 / np.arange(1, 11))), (0.0, 1.0)),
+    "exponential in 0-100": (capped(waits), None, (0.0, 100.0)),
+    "lognormal (0, 1) in 0-100": (capped(seconds(1.0)), None, (0.0, 100.0)),
+    "normal, no scale": (lambda random, shape: random.normal(0, 1, shape), 0.0, None),
+    "t with 3 degrees, no scale": (lambda random, shape: random.standard_t(3, shape), 0.0, None),
+    "exponential, no scale": (waits, 3.0, None),
+    "gamma (.3), no scale": (lambda random, shape: random.gamma(0.3, 1, shape), 0.3, None),
+    "lognormal (0, 1), no scale": (seconds(1.0), float(np.exp(0.5)), None),
+    "lognormal (0, 1.5), no scale": (seconds(1.5), float(np.exp(1.125)), None),
+}
+MEAN_WORLDS = (
+    *(MeanWorld(f"{share:.1%} ones, {items} items", items, ones(share), share)
+      for share, items in ((0.05, 20), (0.05, 60), (0.05, 150), (0.5, 20), (0.97, 100), (0.99, 100), (0.99, 400))),
+    *(MeanWorld(f"{name}, {items} items", items, *of) for name, of in PLAIN.items() for items in (20, 60, 200)),
+)  # fmt: skip
+PAIR_WORLDS = (
+    *(PairWorld(f"{one:.1%} against {two:.1%} right, {items} items", items, ones(one), ones(two), one - two, (0.0, 1.0))
+      for one, two, items in ((0.999, 0.99, 400), (0.98, 0.95, 200), (0.9, 0.8, 100), (0.6, 0.5, 100))),
+    *(PairWorld(f"lognormal (0, 1) against (0, .5), {items} items", items, seconds(1.0), seconds(0.5),
+                float(np.exp(0.5) - np.exp(0.125))) for items in (20, 60, 200)),
+)  # fmt: skip
+
+
+def means(world: MeanWorld | PairWorld, repeats: int, _: int, random: np.random.Generator) -> Iterator[Share]:
+    """Coverage of the interval of a mean of numbers, or of a difference of two, and how often it is marked."""
+    measured = differed if isinstance(world, PairWorld) else held_mean
+    parts = [measured(world, min(500, repeats - start), random) for start in range(0, repeats, 500)]
+    held, marks = (np.concatenate(part) for part in zip(*parts, strict=True))
+    bounds = (COVERS[0], 1.0 if "ones" in world.name or "right" in world.name else COVERS[1])  # counts are discrete
+    yield Share(world.name, "interval", float(held.mean()), *bounds, world.items, float(marks.mean()))
+    if marks.any() and (~marks).mean() >= 0.1:
+        yield Share(world.name, "interval, where it is not marked", float(held[~marks].mean()), 0.0, 1.0)
+
+
+def held_mean(world: MeanWorld, repeats: int, random: np.random.Generator) -> tuple[Bools, Bools]:
+    """Whether the interval of a mean holds the truth, and is marked."""
+    truth = world.mean if world.mean is not None else drawn_mean(world)
+    drawn = world.draw(random, (repeats, world.items))
+    sizes = np.ones_like(drawn)
+    if world.limits is None:
+        low, high = unbounded_limits(drawn, sizes)
+        marks = times_too_few(drawn, sizes) > 1
+    else:
+        metric, tables = mean("mean", world.limits), np.stack([drawn, sizes, drawn**2], axis=-1)
+        low, high = cluster_wilson_limits(tables, metric)
+        marks = np.array([marked(table, metric) for table in tables])
+    return (low <= truth + 1e-12) & (truth - 1e-12 <= high), marks
+
+
+@cache
+def drawn_mean(world: MeanWorld) -> float:
+    """The mean of twenty million numbers."""
+    return float(np.mean([world.draw(np.random.default_rng(k), (1000, 1000)).mean() for k in range(20)]))
+
+
+def differed(world: PairWorld, repeats: int, random: np.random.Generator) -> tuple[Bools, Bools]:
+    """The same of the interval of a difference."""
+    metric, held = mean("mean", world.limits), []
+    both = [draw(random, (repeats, world.items)) for draw in (world.first, world.second)]
+    for one, two in zip(*(np.stack([drawn, np.ones_like(drawn), drawn**2], axis=-1) for drawn in both), strict=True):
+        made = difference_interval(one, two, metric)[0]
+        held.append(made.low - 1e-12 <= world.difference <= made.high + 1e-12)
+    few = (both[0] != both[1]).sum(axis=1) < FEW_APART
+    sizes = np.ones_like(both[0])
+    skewed = times_too_few(both[0] - both[1], sizes) > SKEWED_PAIR
+    skewed |= (times_too_few(both[0], sizes) > 1) | (times_too_few(both[1], sizes) > 1)
+    return np.array(held), few if world.limits == (0.0, 1.0) else skewed
 
 
 def naive(tables: Array) -> tuple[Array, Array]:
@@ -560,6 +734,10 @@ STATED_WORLDS = (
     StatedWorld("1,000 samples, a little overconfident", 1000, 1, "spread", 0.85, alike=0.0),
     StatedWorld("100 clusters of 3, six values, 10 points too high", 100, 3, "six", less=0.1),
     StatedWorld("400 clusters of 5, overconfident", 400, 5, "spread", 0.5),
+    StatedWorld("calibrated, 12 clusters of 5", 12, 5, "spread"),
+    StatedWorld("20 samples, underconfident", 20, 1, "spread", 2.0, alike=0.0),
+    StatedWorld("40 samples, near 1", 40, 1, "high", alike=0.0),
+    StatedWorld("12 clusters of 10, underconfident", 12, 10, "spread", 3.0),
 )
 
 
@@ -571,15 +749,19 @@ def stated(world: StatedWorld, repeats: int, _: int, random: np.random.Generator
     is_true = (world.slope, world.less) == (1.0, 0.0)
     ece = 0.0 if is_true else float(np.abs(np.bincount(where, said - true)).sum()) / said.size
     found, values, metrics = 0, np.zeros(2), forecast_metrics(2)
-    truths, held = expected_forecasts(said, true), np.zeros(len(metrics))
+    truths, names = expected_forecasts(said, true), [*(metric.name for metric in metrics), "brier", "auc"]
+    held, few = np.zeros(len(names)), np.zeros(len(names))
     for number in range(repeats):
         said, true = world.draw(n, random)
         own, common = random.standard_normal(n), random.standard_normal(world.clusters)
         luck = np.sqrt(world.alike) * common[groups] + np.sqrt(1 - world.alike) * own
         labels = (phi(luck) < true).astype(np.int8)
-        error = calibrate(labels, said, groups, resamples=1, seed=number).ece
+        found_now = calibrate(labels, said, groups, resamples=1, seed=number)
+        error = found_now.ece
         tables = cluster_tables(metrics[0].statistics(labels, np.stack([1 - said, said], axis=1)), groups)
         made = [metric_interval(tables, metric) for metric in metrics]
+        made += [found_now.brier_interval, found_now.auc_interval]
+        few += [one.few for one in made]
         held += [one.low <= value <= one.high for one, value in zip(made, truths, strict=True)]
         found += error.p_value < 0.05
         values += np.array([error.value, error.debiased])
@@ -589,8 +771,8 @@ def stated(world: StatedWorld, repeats: int, _: int, random: np.random.Generator
         ("ECE less truth", "debiased ECE less truth"), (values / repeats - ece).tolist(), strict=True
     ):
         yield Share(world.name, what, value, -1.0, 1.0)
-    for metric, share in zip(metrics, (held / repeats).tolist(), strict=True):
-        yield Share(world.name, f"{metric.name}: interval", share, *COVERS)
+    for name, share, often in zip(names, (held / repeats).tolist(), (few / repeats).tolist(), strict=True):
+        yield Share(world.name, f"{name}: interval", share, *COVERS, world.clusters, often)
 
 
 def expected_forecasts(said: Array, true: Array) -> list[float]:
@@ -598,7 +780,12 @@ def expected_forecasts(said: Array, true: Array) -> list[float]:
     error = float((true * (1 - said) ** 2 + (1 - true) * said**2).mean())
     logs = true * np.log(np.maximum(said, LEAST_CHANCE)) + (1 - true) * np.log(np.maximum(1 - said, LEAST_CHANCE))
     uninformed = float(true.mean() * (1 - true.mean()))
-    return [100 * (1 - (error / uninformed) ** 0.5 / 2), 100 * (1 - error**0.5), float(logs.mean())]
+    yes, no = true.sum(), (1 - true).sum()
+    order = np.argsort(said, kind="stable")
+    starts = np.unique(said[order], return_index=True)[1]
+    positive, negative = (np.add.reduceat(part[order], starts) for part in (true, 1 - true))
+    auc = float((positive * (negative.cumsum() - negative / 2)).sum() / (yes * no))
+    return [100 * (1 - (error / uninformed) ** 0.5 / 2), 100 * (1 - error**0.5), float(logs.mean()), error, auc]
 
 
 @dataclass(frozen=True, slots=True)
@@ -710,7 +897,7 @@ def over_quarters(world: QuartersWorld, repeats: int, _: int, random: np.random.
     yield Share(world.name, "relative_brier_index over quarters: limits", held / repeats / 6, 0.93, 0.975)
 
 
-_PARTS = ("intervals", "classes", "tests", "ranks", "calibration", "quarters", "correlation")
+_PARTS = ("intervals", "classes", "means", "tests", "ranks", "calibration", "quarters", "correlation")
 
 
 def main() -> None:
@@ -727,6 +914,7 @@ def main() -> None:
     parts = {
         "intervals": (WORLDS, coverage, options.resamples),
         "classes": (CLASS_WORLDS, class_coverage, 0),
+        "means": ((*MEAN_WORLDS, *PAIR_WORLDS), means, 0),
         "tests": (PAIRS, lambda *given: [*paired(*given), *(other_way(*given) if given[0].hit == 0.7 else ())], 999),
         "ranks": (MANY, ranked, 0),
         "calibration": (STATED_WORLDS, stated, 0),
@@ -742,19 +930,19 @@ def main() -> None:
             results += found
             if not options.json:
                 show(found, time.perf_counter() - begin)
-    missed = sum(not item.low <= item.share <= item.high for item in results)
+    missed = sum(not item.is_right for item in results)
     if options.json:
         print(json.dumps({"repeats": options.repeats, "shares": [item._asdict() for item in results]}, indent=1))
     else:
-        print(f"{len(results)} shares of {options.repeats} repeats, {missed} outside of their bounds (marked *)")
+        print(f"{len(results)} shares of {options.repeats} repeats, {missed} outside of their bounds (*)")
 
 
 def show(found: Sequence[Share], seconds: float) -> None:
     """Print a block for one world."""
     print(f"{found[0].world} ({found[0].effective_clusters:.0f} effective clusters; {seconds:.0f} s)")
     for item in found:
-        mark = " " if item.low <= item.share <= item.high else "*"
-        print(f"  {mark} {100 * item.share:5.1f}%  {item.what}")
+        often = "" if item.marked is None else f" (marked in {item.marked:.0%})"
+        print(f"  {' ' if item.is_right else '*'} {100 * item.share:5.1f}%  {item.what}{often}")
 
 
 if __name__ == "__main__":

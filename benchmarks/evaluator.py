@@ -10,7 +10,8 @@ is ../shared/tools/mock_llm.py. The benchmark starts and stops it. The openai SD
 Clients alternate, round by round, each in a process of its own, and the table gives medians over rounds, so that a
 busy machine slows all of them alike. Under web-search, every search and page takes 200 ms too. 100 requests run
 at once. `limit` is the time of the server's latency alone; CPU time and peak memory are those of the
-client's process; the time excludes imports.
+client's process; the time excludes imports. `refused` gets 429 for every fifth request, to be sent again at once, at
+20 ms and with 32 requests at once; `not-refused` is the same without refusals.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ AT_ONCE = 100
 WEB_LATENCY_S = 0.2
 WEB_CALLS = 2200
 """For 200 samples: a query, five summaries and five prompts each."""
-CLIENTS = ("hellofresh", "aiohttp", "openai", "openai-sdk", "web-search")
+CLIENTS = ("hellofresh", "aiohttp", "openai", "openai-sdk", "web-search", "refused", "not-refused")
+REFUSED_AT_ONCE = 32
 """`openai` is the SDK alone, and `openai-sdk` the evaluator with an SDK client."""
 PAGE = "Rain fell on the hills all week, and the river rose until the lower road was closed to carts. " * 12
 FILLER = "It was written down by a person who had been there and seen it with their own eyes. " * 12
@@ -84,7 +86,9 @@ def slow_web() -> Web:
     return SlowWeb()
 
 
-def ask_with_hellofresh(base_url: str, calls: int, *, searching: bool = False, sdk: bool = False) -> None:
+def ask_with_hellofresh(
+    base_url: str, calls: int, *, searching: bool = False, sdk: bool = False, at_once: int = AT_ONCE
+) -> None:
     """Synthetic notes, five prompts each, through the runner and a journal on disk.
 
     With `searching`, under web-search, eleven requests a sample, else under zero-shot, five; with `sdk` by its client.
@@ -94,6 +98,7 @@ def ask_with_hellofresh(base_url: str, calls: int, *, searching: bool = False, s
     from hellofresh.models.tables import Abilities, Endpoint
     from hellofresh.runs.equipment import Equipment
     from hellofresh.runs.journal import Journal
+    from hellofresh.runs.pace import Patience
     from hellofresh.runs.prompts import load_prompt_set
     from hellofresh.runs.regimes import get_regime
     from hellofresh.runs.runner import Assignment, Tally, run
@@ -115,7 +120,7 @@ def ask_with_hellofresh(base_url: str, calls: int, *, searching: bool = False, s
         )
         for n in range(calls // each)
     ]
-    spec = ModelSpec("m", "language-model", "A stand-in.", {}, limits=Limits(AT_ONCE))
+    spec = ModelSpec("m", "language-model", "A stand-in.", {}, limits=Limits(at_once))
     if sdk:
         from openai import AsyncOpenAI
 
@@ -126,7 +131,8 @@ def ask_with_hellofresh(base_url: str, calls: int, *, searching: bool = False, s
     else:
         model = ChatModel(spec, Endpoint(base_url, "m"), Abilities())
     slots, web = get_task("x-notes").slots, slow_web() if searching else None
-    assignment = Assignment(model, Equipment(regime, prompts, prompts.prompts, slots, web))
+    patience = Patience(attempts=20)  # of thousands of questions, one may be refused six times in a row
+    assignment = Assignment(model, Equipment(regime, prompts, prompts.prompts, slots, web), patience=patience)
 
     def progress(_: Tally) -> None:
         """Discard progress."""
@@ -206,9 +212,9 @@ def measured(calls: int) -> Iterator[None]:
 
 
 @contextmanager
-def serving(script: Path, latency_ms: int) -> Iterator[str]:
-    """Start the substitute on a free port; gives its base URL."""
-    command = [sys.executable, str(script), "--port", "0", "--latency-ms", str(latency_ms)]
+def serving(script: Path, latency_ms: int, *more: str) -> Iterator[str]:
+    """Start the substitute on a free port, with more arguments; gives its base URL."""
+    command = [sys.executable, str(script), "--port", "0", "--latency-ms", str(latency_ms), *more]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
@@ -231,11 +237,12 @@ def measure(client: str, base_url: str, calls: int) -> dict[str, float]:
 def compare(script: Path, clients: list[str], calls: int, latency_ms: int, rounds: int) -> list[Row]:
     """All clients alternating, for several rounds."""
     found: dict[str, list[dict[str, float]]] = {client: [] for client in clients}
-    with serving(script, latency_ms) as base_url:
+    refusing = ("--fault", "429:5", "--retry-after", "0")
+    with serving(script, latency_ms) as base_url, serving(script, latency_ms, *refusing) as refusing_url:
         for _ in range(rounds):
             for client in clients:
-                found[client].append(measure(client, base_url, calls))
-    limit_s = calls / AT_ONCE * latency_ms / 1000
+                found[client].append(measure(client, refusing_url if client == "refused" else base_url, calls))
+    limit_s = calls / (REFUSED_AT_ONCE if "refused" in clients else AT_ONCE) * latency_ms / 1000
     rows = []
     for client, measurements in found.items():
         wall_s = median(item["wall_s"] for item in measurements)
@@ -269,6 +276,8 @@ def main() -> int:
         if options.client in ("web-search", "openai-sdk"):
             searching = options.client == "web-search"
             ask_with_hellofresh(options.base_url, options.calls, searching=searching, sdk=not searching)
+        elif options.client.endswith("refused"):
+            ask_with_hellofresh(options.base_url, options.calls, at_once=REFUSED_AT_ONCE)
         else:
             asks[options.client](options.base_url, options.calls)
         return 0
@@ -279,6 +288,7 @@ def main() -> int:
     rows = compare(options.server, clients, options.calls, 200, options.rounds)
     rows += compare(options.server, ["web-search"], WEB_CALLS, 200, options.rounds)
     rows += compare(options.server, clients, options.calls, 0, options.rounds)
+    rows += compare(options.server, ["refused", "not-refused"], options.calls, 20, options.rounds)
     if options.long:
         rows += compare(options.server, ["hellofresh"], options.long, 0, 1)
     if options.json:

@@ -29,8 +29,7 @@ class LivingTask:
 
     Attributes:
         about: one sentence for the help of `hellofresh collect`.
-        jobs: `module:name` of a pair of functions that make its jobs: for `hellofresh collect`, and for configured
-            sources; see `collectors.jobs`.
+        jobs: `module:name` of the function that makes its jobs from a `collectors.jobs.JobRequest`.
         settings: classes of settings whose options `collect` accepts for it.
         snapshots: the task whose dumps `hellofresh archive` downloads for it; empty if nothing is downloaded.
     """
@@ -45,7 +44,7 @@ class LivingTask:
 _ABOUT_MEDIA = "Collect Community Notes on posts with photos or videos, which x-notes leaves out."
 _ABOUT_POSTS = "Collect posts that got a helpful note and a second one, to be responded to."
 _ABOUT_CLAIMS = "Collect claims that fact-checkers reviewed, from feeds of ClaimReview or the Fact Check Tools API."
-_NOTES, _NOTES_JOBS = (NotesAsked, NotesSettings), "collectors.jobs:NOTES"
+_NOTES, _NOTES_JOBS = (NotesAsked, NotesSettings), "collectors.jobs:notes_jobs"
 _TASKS = (
     LivingTask("x-notes", "Collect Community Notes from a public dump.", _NOTES_JOBS, _NOTES, "x-notes"),
     LivingTask("x-notes-media", _ABOUT_MEDIA, _NOTES_JOBS, (*_NOTES, PicturesAsked), "x-notes"),
@@ -53,10 +52,10 @@ _TASKS = (
     LivingTask(
         "wikipedia-edits",
         "Collect paragraph edits from dumps or an API.",
-        "collectors.jobs:EDITS",
+        "collectors.jobs:edits_jobs",
         (EditsAsked, EditsSettings, ReadingAsked),
     ),
-    LivingTask("claims", _ABOUT_CLAIMS, "collectors.jobs:CLAIMS", (ClaimsAsked, ClaimsSettings)),
+    LivingTask("claims", _ABOUT_CLAIMS, "collectors.jobs:claims_jobs", (ClaimsAsked, ClaimsSettings)),
 )
 LIVING: Registry[LivingTask] = Registry(
     "living task", "hellofresh.collectors", ((task.name, task) for task in _TASKS), lambda _, task: task.name

@@ -1,7 +1,7 @@
 """Jobs of collectors: for the command line, for configured sources, and for the bundled sample.
 
-A job lists the files and settings that determine its result, and collects when it is run. `NOTES`, `EDITS` and `CLAIMS`
-are the functions that make the jobs of living tasks, as `collectors.LIVING` names them.
+A job lists the files and settings that determine its result, and collects when it is run. `notes_jobs`, `edits_jobs`
+and `claims_jobs` answer a `JobRequest` for the living tasks, as `collectors.LIVING` names them.
 """
 
 from __future__ import annotations
@@ -9,19 +9,19 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import date
 from functools import partial
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from collectors import LIVING, claims, notes, sample, wikipedia
 from collectors.claims.feed import ADDRESS, daily_copies, feed_name, fetch_feed, fetch_reviews, reviews_name
 from collectors.notes.bridging import TABLES, BridgingReport, collect_bridging
 from collectors.notes.dump_files import find_shards
 from collectors.notes.snapshot import PUBLIC_URL, newest_snapshot
-from collectors.settings import NotesAsked, settings_from
+from collectors.settings import NotesAsked, defaults_of, settings_from
 from collectors.wikipedia.source import EditSampling, LiveSource, check_contact, read_titles
 from hellofresh.config import PostsSettings, Settings, WikiSourceSettings
 from hellofresh.core.clock import now
@@ -55,11 +55,29 @@ _PENDING: tuple[dict[str, bool], ...] = ({}, {"pending": True})
 """Additional parameters of a job, by whether it collects pending samples."""
 
 
-class LivingJobs(NamedTuple):
-    """How jobs of a task are made: `asked` by the options of a command, `configured` by the settings of sources."""
+@dataclass(frozen=True, slots=True)
+class JobRequest:
+    """What to collect: by the options of `hellofresh collect`, or from the configured sources.
 
-    asked: Callable[[Workspace, Settings, argparse.Namespace, Path | None, Progress], CollectionJob]
-    configured: Callable[[Workspace, Settings, Quarter, str, bool], list[CollectionJob]]
+    Attributes:
+        workspace, settings: where to collect, and the configured sources.
+        options: of the command, with its task and quarter; for configured sources the task's defaults instead.
+        asked: whether a command asks: its options override the configured sources.
+        aside: a folder for temporary files; None if output goes to the workspace.
+        progress: called with lines on what is fetched.
+    """
+
+    workspace: Workspace
+    settings: Settings
+    options: argparse.Namespace
+    asked: bool
+    aside: Path | None = None
+    progress: Progress = lambda _: None
+
+    def jobs(self) -> list[CollectionJob]:
+        """The jobs, one for a command; fetches their sources first. None if the task has no configured source."""
+        made: Callable[[JobRequest], list[CollectionJob]] = resolve_name(LIVING[self.options.task].jobs)
+        return made(self)
 
 
 def notes_job(
@@ -119,6 +137,7 @@ def claims_job(
     feeds: Sequence[Path],
     settings: claims.ClaimsSettings,
     *,
+    kind: str = DUMP,
     days: Mapping[Path, str] | None = None,
     pending: bool = False,
 ) -> CollectionJob:
@@ -129,7 +148,7 @@ def claims_job(
 
     files = [*feeds, *([settings.verdicts] if settings.verdicts else [])]
     return CollectionJob(
-        TASKS["claims"], quarter, DUMP, files, claims.claims_parameters(settings) | _PENDING[pending], collect
+        TASKS["claims"], quarter, kind, files, claims.claims_parameters(settings) | _PENDING[pending], collect
     )
 
 
@@ -157,32 +176,29 @@ def live_edits_job(
     return CollectionJob(_EDITS, quarter, API, [], parameters, lambda progress: collect(progress=progress))
 
 
-def bundled_jobs(workspace: Workspace) -> list[CollectionJob]:
-    """Both tasks for both quarters of the bundled sample, whose sources are first written in the real formats."""
-    dump = workspace.raw("x-notes", "sample")
+def bundled_files(workspace: Workspace) -> tuple[Path, Path, Path]:
+    """The bundled sample in the real formats, written if missing: folder of notes, history of edits, feed of claims."""
+    dump, feed = workspace.raw("x-notes", "sample"), workspace.raw("claims", "sample") / "feed.json"
     history = workspace.raw("wikipedia-edits", "sample") / "history.xml.bz2"
     stage = Stage.of(workspace, "sample", [sha256_file(path) for path in sample.files()], makers(sample.__name__))
     if not stage.is_current():
         sample.write_notes_dump(dump)
         sample.write_history(history)
-        stage.record([*dump.iterdir(), history])
-    source, kind = notes.NotesSource(dump), BUNDLED
-    jobs = []
+        sample.write_claims_feed(feed)
+        stage.record([*dump.iterdir(), history, feed])
+    return dump, history, feed
+
+
+def bundled_jobs(workspace: Workspace) -> list[CollectionJob]:
+    """The tasks of each quarter of the bundled sample; labels of notes have facts where ratings are fitted."""
+    (dump, history, feed), jobs = bundled_files(workspace), []
+    source = notes.NotesSource(dump, bridging=tuple(workspace.bridgings()))
     for quarter in sample.QUARTERS:
-        jobs.append(notes_job(workspace, quarter, source, notes.NotesSettings(), kind=kind))
-        jobs.append(edits_job(quarter, [history], wikipedia.EditsSettings(), kind=kind))
+        jobs.append(notes_job(workspace, quarter, source, notes.NotesSettings(), kind=BUNDLED))
+        jobs.append(edits_job(quarter, [history], wikipedia.EditsSettings(), kind=BUNDLED))
+        if quarter in sample.CLAIMS_QUARTERS:
+            jobs.append(claims_job(quarter, [feed], claims.ClaimsSettings(), kind=BUNDLED))
     return jobs
-
-
-def asked_job(
-    workspace: Workspace, settings: Settings, options: argparse.Namespace, aside: Path | None, progress: Progress
-) -> CollectionJob:
-    """The job that `hellofresh collect` requests; fetches its sources first.
-
-    Without output to the workspace, `aside` is a folder for temporary files.
-    """
-    made = LivingJobs(*resolve_name(LIVING[options.task].jobs))  # a pair is enough
-    return made.asked(workspace, settings, options, aside, progress)
 
 
 def configured_jobs(
@@ -201,10 +217,12 @@ def configured_jobs(
         failed: called for each failing source, and the others are collected; by default, the error is raised.
     """
     jobs: list[CollectionJob] = []
+    pending = settings.release.prospective.enabled
     for task, living in LIVING.items():
-        made = LivingJobs(*resolve_name(living.jobs))
+        defaults = {name: value for kind in living.settings for name, value in defaults_of(kind).items()}
+        own = {"task": task, "quarter": quarter, "pending": pending, "force": afresh, "explain": False}
         try:
-            jobs += made.configured(workspace, settings, quarter, task, afresh)
+            jobs += JobRequest(workspace, settings, argparse.Namespace(**defaults | own), asked=False).jobs()
         except HelloFreshError as error:
             if failed is None:
                 raise
@@ -212,30 +230,43 @@ def configured_jobs(
     return jobs
 
 
-def asked_notes(
-    workspace: Workspace, settings: Settings, options: argparse.Namespace, aside: Path | None, _: Progress
-) -> CollectionJob:
-    """Community Notes, or posts with notes, from the options of a command."""
-    task, pending, asked = options.task, options.pending, settings_from(NotesAsked, options)
-    if pending and task == "x-posts":
-        raise UsageError(
-            "x-posts has no undecided samples",
-            fix="Leave out --pending.",
-            expected="--pending with other tasks",
-            code="no-pending",
-        )
-    pictures = None
-    if not options.explain and getattr(options, "pictures", False):
-        pictures = open_pictures(workspace.pictures, user_agent=user_agent(settings.web.contact))
+def notes_jobs(request: JobRequest) -> list[CollectionJob]:
+    """Community Notes, or posts with notes: from the dump of a command, the configured one, or the newest snapshot."""
+    workspace, settings, options = request.workspace, request.settings, request.options
+    task, pending, configured, pictures = options.task, options.pending, settings.sources.x_notes, None
     chosen = settings_from(notes.NotesSettings, options)
+    if request.asked:
+        if pending and task == "x-posts":
+            raise UsageError(
+                "x-posts has no undecided samples",
+                fix="Leave out --pending.",
+                expected="--pending with other tasks",
+                code="no-pending",
+            )
+        if not options.explain and getattr(options, "pictures", False):
+            pictures = open_pictures(workspace.pictures, user_agent=user_agent(settings.web.contact))
+        source = _asked_notes_source(request)
+    else:
+        found = configured_notes_source(workspace, settings) if task in settings.sources.tasks else None
+        if found is None or configured is None:
+            return []
+        # A post without two notes is not a sample yet, so x-posts has no undecided samples.
+        source, pending = found, pending and task != "x-posts"
+        chosen = replace(chosen, accept_partial=configured.accept_partial)
+    made = partial(notes_job, workspace, options.quarter, source, chosen, workdir=request.aside)
+    return [made(pending=pending, task=task, pictures=pictures)]
+
+
+def _asked_notes_source(request: JobRequest) -> notes.NotesSource:
+    """The dump that a command names, with its posts; `--explain` queries no service."""
+    settings, asked = request.settings, settings_from(NotesAsked, request.options)
     dump = _only(asked.dump, "--dump", "one folder of TSV files, or --download")
-    source = notes_source(workspace, settings.posts, dump, asked.posts, asked.posts_from)
+    source = notes_source(request.workspace, settings.posts, dump, asked.posts, asked.posts_from)
     if settings.sources.x_notes is not None:
         source = replace(source, columns=settings.sources.x_notes.columns)
-    if options.explain and source.online is not None:
+    if request.options.explain and source.online is not None:
         source = replace(source, online=replace(source.online, ask=False))
-    quarter = options.quarter
-    return notes_job(workspace, quarter, source, chosen, workdir=aside, pending=pending, task=task, pictures=pictures)
+    return source
 
 
 def _only(given: Sequence[_T] | None, option: str, expected: str) -> _T:
@@ -244,20 +275,6 @@ def _only(given: Sequence[_T] | None, option: str, expected: str) -> _T:
         what = f"no {option}" if given is None else f"several values after {option}"
         raise UsageError(what, expected=expected, code="no-source")
     return given[0]
-
-
-def configured_notes(
-    workspace: Workspace, settings: Settings, quarter: Quarter, task: str, _: bool
-) -> list[CollectionJob]:
-    """Community Notes, or posts with notes, from the configured dump or the newest snapshot."""
-    source = configured_notes_source(workspace, settings) if task in settings.sources.tasks else None
-    if source is None:
-        return []
-    # A post without two notes is not a sample yet, so x-posts has no undecided samples.
-    pending = settings.release.prospective.enabled and task != "x-posts"
-    partial_too = settings.sources.x_notes is not None and settings.sources.x_notes.accept_partial
-    chosen = notes.NotesSettings(accept_partial=partial_too)
-    return [notes_job(workspace, quarter, source, chosen, pending=pending, task=task)]
 
 
 def configured_notes_source(workspace: Workspace, settings: Settings) -> notes.NotesSource | None:
@@ -329,7 +346,8 @@ def configured_ratings(workspace: Workspace, settings: Settings, quarter: Quarte
     stage = Stage.of(workspace, f"ratings/{quarter}", inputs, makers(collect_bridging.__module__))
     if stage.is_current():
         return ""
-    pool = process_pool(min(2, os.cpu_count() or 1))
+    # Another process for a single shard takes longer to start than to read it.
+    pool = process_pool(min(2, os.cpu_count() or 1)) if len(shards[TABLES[-1]]) > 1 else None
     more = {"claims": Path(claimed) if claimed else None, "aliases": source.aliases}
     try:
         found = collect_ratings(workspace, source.dump, quarter, pool=pool, progress=progress, **more)
@@ -366,46 +384,38 @@ def notes_source(
     return notes.NotesSource(dump, posts, online, tuple(workspace.bridgings()))
 
 
-def asked_edits(
-    workspace: Workspace, settings: Settings, options: argparse.Namespace, _aside: Path | None, _: Progress
-) -> CollectionJob:
-    """Paragraph edits from the options of a command."""
-    configured, dumps = settings.sources.wikipedia_edits, options.dump
-    quarter, pending, rule = options.quarter, options.pending, settings_from(wikipedia.EditsSettings, options)
-    said = vars(options) | {"api": None if options.api is None else _only(options.api, "--api", "one wiki's api.php")}
+def edits_jobs(request: JobRequest) -> list[CollectionJob]:
+    """Paragraph edits from dumps or a wiki: those that a command names, else the configured ones."""
+    settings, options = request.settings, request.options
+    quarter, pending = options.quarter, options.pending
+    configured, dumps, rule = (
+        settings.sources.wikipedia_edits,
+        options.dump,
+        settings_from(wikipedia.EditsSettings, options),
+    )
+    if not request.asked and configured is None:
+        return []
     if dumps is None and options.api is None and configured is not None and configured.dump is not None:
         dumps = [Path(name) for name in configured.dump]
-    if dumps is None:
-        source = live_source(configured, said, read_titles(options.pages))
-        return live_edits_job(workspace, quarter, source, rule, refresh=options.force, pending=pending)
-    if options.api is not None or options.pages:
-        raise UsageError(
-            "a dump and an API",
-            expected="one of the two",
-            fix="Leave out --dump, or --api and --pages.",
-            code="two-sources",
-        )
-    return edits_job(quarter, dumps, rule, jobs=options.jobs, pool=asked_pool(options.cluster), pending=pending)
-
-
-def configured_edits(
-    workspace: Workspace, settings: Settings, quarter: Quarter, _: str, afresh: bool
-) -> list[CollectionJob]:
-    """Paragraph edits from the configured dumps, or from the configured wiki."""
-    configured, pending = settings.sources.wikipedia_edits, settings.release.prospective.enabled
-    if configured is None:
-        return []
-    if configured.dump is not None:
-        dumps = [Path(name) for name in configured.dump]
-        return [edits_job(quarter, dumps, wikipedia.EditsSettings(), pending=pending)]
-    settled = now().date() >= settings.release.calendar.rule.settles(quarter)
-    if afresh and not (settled or pending):
-        return []
-    job = live_edits_job(
-        workspace, quarter, live_source(configured), wikipedia.EditsSettings(), refresh=afresh, pending=pending
-    )
-    # Collections made before all edits were decided are repeated.
-    return [replace(job, parameters={**job.parameters, **({"settled": settled} if afresh else {})})]
+    if dumps is not None:
+        if options.api is not None or options.pages:
+            raise UsageError(
+                "a dump and an API",
+                expected="one of the two",
+                fix="Leave out --dump, or --api and --pages.",
+                code="two-sources",
+            )
+        return [edits_job(quarter, dumps, rule, jobs=options.jobs, pool=asked_pool(options.cluster), pending=pending)]
+    more = {}
+    if options.force and not request.asked:
+        settled = now().date() >= settings.release.calendar.rule.settles(quarter)
+        if not (settled or pending):
+            return []
+        more = {"settled": settled}  # collections made before all edits were decided are repeated
+    said = vars(options) | {"api": None if options.api is None else _only(options.api, "--api", "one wiki's api.php")}
+    source = live_source(configured, said, read_titles(options.pages))
+    job = live_edits_job(request.workspace, quarter, source, rule, refresh=options.force, pending=pending)
+    return [replace(job, parameters={**job.parameters, **more})]
 
 
 _SAMPLING = {"draw_pages": "pages", "draw_seed": "seed", **{n: n for n in ("window_minutes", "per_window", "lookback")}}
@@ -440,10 +450,12 @@ def live_source(
     )
 
 
-def asked_claims(
-    workspace: Workspace, _: Settings, options: argparse.Namespace, _aside: Path | None, progress: Progress
-) -> CollectionJob:
-    """Claims from the options of a command: from feeds and from the Fact Check Tools API."""
+def claims_jobs(request: JobRequest) -> list[CollectionJob]:
+    """Claims from the feeds and publishers that a command names, else from the configured ones, if any."""
+    if not request.asked:
+        return _configured_claims(request)
+    options, quarter = request.options, request.options.quarter
+    folder = request.workspace.raw("claims", str(quarter))
     if not options.feed and not options.api:
         raise UsageError(
             "no source of reviews",
@@ -451,22 +463,21 @@ def asked_claims(
             fix="docs/sources.md says where feeds are.",
             code="no-source",
         )
-    folder = workspace.raw("claims", str(options.quarter))
     feeds = [
-        *(fetch_feed(place, folder, progress=progress) for place in options.feed),
-        *(fetch_reviews(site, options.quarter, folder, progress=progress) for site in options.api),
+        *(fetch_feed(place, folder, progress=request.progress) for place in options.feed),
+        *(fetch_reviews(site, quarter, folder, progress=request.progress) for site in options.api),
     ]
-    return claims_job(options.quarter, feeds, settings_from(claims.ClaimsSettings, options), pending=options.pending)
+    chosen = settings_from(claims.ClaimsSettings, options)
+    return [claims_job(quarter, feeds, chosen, pending=options.pending)]
 
 
-def configured_claims(
-    workspace: Workspace, settings: Settings, quarter: Quarter, _: str, afresh: bool
-) -> list[CollectionJob]:
-    """Claims from the configured feeds and publishers, which are fetched daily from a quarter's first day on.
+def _configured_claims(request: JobRequest) -> list[CollectionJob]:
+    """Claims from the configured sources, which are fetched daily from a quarter's first day on.
 
     A feed may hold only the newest reviews, so each day's copy is kept, and all copies are collected.
     """
-    configured, pending = settings.sources.claims, settings.release.prospective.enabled
+    settings, quarter, pending = request.settings, request.options.quarter, request.options.pending
+    configured, afresh = settings.sources.claims, request.options.force
     if configured is None:
         return []
     span = (quarter.start.date(), settings.release.calendar.rule.settles(quarter))
@@ -481,14 +492,9 @@ def configured_claims(
     }
     days: dict[Path, str] = {}
     for name, fetch in fetched.items():
-        days |= daily_copies(workspace.raw("claims", "daily"), name, span, fetch, ask=afresh)
+        days |= daily_copies(request.workspace.raw("claims", "daily"), name, span, fetch, ask=afresh)
     if afresh and not (now().date() >= span[1] or pending):
         return []
     feeds = [*(Path(place) for place in configured.feed if not place.startswith(ADDRESS)), *days]
     chosen = claims.ClaimsSettings(tuple(configured.languages), configured.verdicts)
     return [claims_job(quarter, feeds, chosen, days=days, pending=pending)] if feeds else []
-
-
-NOTES = LivingJobs(asked_notes, configured_notes)
-EDITS = LivingJobs(asked_edits, configured_edits)
-CLAIMS = LivingJobs(asked_claims, configured_claims)

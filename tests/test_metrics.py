@@ -26,7 +26,7 @@ from hellofresh.stats.metrics import (
 )
 from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.outputs import Response
-from verifier.statistics import Metric as Theirs
+from verifier.statistics import OwnMetric as Theirs
 
 Panels = list[tuple[int, NDArray[np.int8], NDArray[np.int8]]]
 

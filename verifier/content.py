@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from verifier.manifest import COMMITMENTS, LABELS, OUTCOMES, PREDICTIONS, SAMPLES, TOMBSTONES, Manifest
+from verifier.manifest import COMMITMENTS, LABELS, OUTCOMES, PREDICTIONS, SAMPLES, TOMBSTONES, ManifestFile
 from verifier.reading import SHA256, UTC_TIME, Form, Row, by_id, canonical, few, quoted, rows, short, text_hash
-from verifier.statistics import OF_ONE, OVERALL, RANK, RANKED, FloatArray, Metric, RankMetric, ranking_measures
+from verifier.statistics import OF_ONE, OVERALL, RANK, RANKED, FloatArray, OwnMetric, RankMetric, ranking_measures
 
 RUN, UPLOADED = "run", "uploaded"
 MAJORITY, SINGLE, ALL_ROWS = "majority", "single", "all-rows"
@@ -128,9 +128,9 @@ class Content:
         faults, unchecked: by file.
     """
 
-    manifest: Manifest
+    manifest: ManifestFile
     classes: Sequence[str] = ("0", "1")
-    metrics: Sequence[Metric] = ()
+    metrics: Sequence[OwnMetric] = ()
     places: dict[str, int] = field(default_factory=dict)
     period_names: list[str] = field(default_factory=list)
     periods: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
@@ -160,7 +160,7 @@ class Content:
         return bool((self.labels[self.judged] >= 0).all())
 
     @property
-    def fact_metrics(self) -> list[Metric]:
+    def fact_metrics(self) -> list[OwnMetric]:
         """Metrics that compare stated probabilities with a fact; at least two samples must have it."""
         known = np.isfinite(self.facts[self.judged & (self.labels >= 0)]).sum()
         return [RankMetric(RANK, (), (-1.0, 1.0))] if known > 1 else []
@@ -203,16 +203,16 @@ def _wrongly_gone(content: Content, committed: Mapping[str, bytes]) -> Iterator[
     yield from few(gone - committed.keys(), "never was a sample") if committed else ()
 
 
-def read_content(folder: Path, manifest: Manifest) -> Content:
+def read_content(folder: Path, manifest: ManifestFile) -> Content:
     """Read all files in a manifest except scores, and check them against each other."""
     task, dataset = TASKS.get(manifest["task"]), manifest["dataset"]
     numbered = tuple(map(str, range(manifest.labels_drawn))) if manifest.labels_drawn > 1 else ()
     content = Content(manifest, tuple(dataset["classes"]) if dataset else task.classes if task else numbered)
     if task is not None and task.metrics and (task.limits != (0.0, 1.0) or task.metrics == RANKED):
-        content.metrics = [Metric(name, (), task.limits) for name in task.metrics]
+        content.metrics = [OwnMetric(name, (), task.limits) for name in task.metrics]
     elif task is not None:
         single = (f"{kind}:{name}" for kind in OF_ONE for name in content.classes)
-        content.metrics = [Metric.of_classes(name, content.classes) for name in task.metrics or (*OVERALL, *single)]
+        content.metrics = [OwnMetric.of_classes(name, content.classes) for name in task.metrics or (*OVERALL, *single)]
     content.fact = task.fact if task is not None else ""
     if TOMBSTONES in manifest.hashes or manifest["takedowns"]:
         content.tombstones = dict(content.read(folder, TOMBSTONES))
@@ -262,7 +262,7 @@ def _read_samples(folder: Path, content: Content) -> None:
 
 
 def _odd_sample(
-    sample: Row, manifest: Manifest, task: Documented | None, shapes: Sequence[dict[str, object]]
+    sample: Row, manifest: ManifestFile, task: Documented | None, shapes: Sequence[dict[str, object]]
 ) -> Iterator[str]:
     """Faults of a sample: task, edition, period, or fields that differ from the samples before it."""
     is_withheld = manifest["texts"] == "withheld"
@@ -371,7 +371,7 @@ def _read_labels(folder: Path, content: Content, committed: dict[str, bytes]) ->
         faults += _otherwise_than_stated(manifest, seen)
 
 
-def _otherwise_than_stated(manifest: Manifest, seen: Mapping[int, int]) -> Iterator[str]:
+def _otherwise_than_stated(manifest: ManifestFile, seen: Mapping[int, int]) -> Iterator[str]:
     """Label counts of a data set that differ from those in the manifest."""
     dataset = manifest["dataset"]
     counts = dataset["labels"]

@@ -108,7 +108,7 @@ _FIXED = ("task", "edition", "source", "split", "texts", "calendar", "selection"
 
 
 @dataclass(frozen=True)
-class Manifest:
+class ManifestFile:
     """A manifest with defaults for missing fields, and the SHA-256 of its bytes."""
 
     said: Row
@@ -182,7 +182,7 @@ class Manifest:
         return ["whether the sources are genuine", *found, *more]
 
 
-def read_manifest(path: Path) -> Manifest:
+def read_manifest(path: Path) -> ManifestFile:
     """Read an untrusted manifest.
 
     Raises:
@@ -196,10 +196,10 @@ def read_manifest(path: Path) -> Manifest:
     if wrong := misfit(said, _FORM):
         raise ValueError(wrong)
     assert isinstance(said, dict)
-    return Manifest({**_LEFT_OUT, **said}, file_hash(path))
+    return ManifestFile({**_LEFT_OUT, **said}, file_hash(path))
 
 
-def statement_faults(manifest: Manifest) -> Iterator[str]:
+def statement_faults(manifest: ManifestFile) -> Iterator[str]:
     """Impossible statements of a manifest of any version on calendar, samples, labels and rows."""
     paths = [entry["path"] for entry in manifest["files"]]
     own = {LABELS} if manifest.is_frozen else {LABELS, COMMITMENTS} if manifest.is_main else {OUTCOMES}
@@ -230,7 +230,7 @@ def statement_faults(manifest: Manifest) -> Iterator[str]:
     yield from _collection_faults(manifest)
 
 
-def _row_faults(manifest: Manifest) -> Iterator[str]:
+def _row_faults(manifest: ManifestFile) -> Iterator[str]:
     """Files whose number of rows does not match the samples and takedowns."""
     rows, gone = {entry["path"]: entry["rows"] for entry in manifest["files"]}, len(manifest["takedowns"])
     published = rows.get(SAMPLES, 0) + gone
@@ -247,7 +247,7 @@ def _row_faults(manifest: Manifest) -> Iterator[str]:
         yield f"the samples that were decided or dropped are not the rows of {OUTCOMES}"
 
 
-def _dataset_faults(manifest: Manifest) -> Iterator[str]:
+def _dataset_faults(manifest: ManifestFile) -> Iterator[str]:
     if (dataset := manifest["dataset"]) is None:
         yield "it does not say which data set it holds"
         return
@@ -262,7 +262,7 @@ def _dataset_faults(manifest: Manifest) -> Iterator[str]:
         yield "it does not say how many samples each class has"
 
 
-def _quarter_faults(manifest: Manifest) -> Iterator[str]:
+def _quarter_faults(manifest: ManifestFile) -> Iterator[str]:
     calendar = manifest["calendar"]
     if calendar is None:
         yield "it does not say when the quarter opens, closes and is revealed"
@@ -285,7 +285,7 @@ def _quarter_faults(manifest: Manifest) -> Iterator[str]:
             )
 
 
-def _selection_faults(manifest: Manifest, selection: Row) -> Iterator[str]:
+def _selection_faults(manifest: ManifestFile, selection: Row) -> Iterator[str]:
     """The number of candidates of each label is private until the reveal."""
     counts, cap, classes = manifest["counts"], selection["cap_per_class_and_period"], manifest.labels_drawn
     if counts is not None and not manifest["revealed"]:
@@ -309,7 +309,7 @@ def _selection_faults(manifest: Manifest, selection: Row) -> Iterator[str]:
             yield f"{short(period)} has more candidates by label than the collection kept"
 
 
-def _collection_faults(manifest: Manifest) -> Iterator[str]:
+def _collection_faults(manifest: ManifestFile) -> Iterator[str]:
     """A funnel that does not add up."""
     if manifest.said.get("collection") and (funnel := manifest.funnel) is None:
         yield "the collection does not say how many rows were dropped and kept"
@@ -328,7 +328,7 @@ def bad_path(path: str) -> str:
     return ""
 
 
-def file_faults(folder: Path, manifest: Manifest) -> Iterator[str]:
+def file_faults(folder: Path, manifest: ManifestFile) -> Iterator[str]:
     """Files that differ from the manifest's list."""
     for entry in manifest["files"]:
         name, path = entry["path"], folder / entry["path"]
@@ -350,7 +350,7 @@ def _count_lines(path: Path) -> int:
         return sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(1 << 20), b""))
 
 
-def unlisted(folder: Path, manifest: Manifest, kept: int) -> Iterator[str]:
+def unlisted(folder: Path, manifest: ManifestFile, kept: int) -> Iterator[str]:
     """Files that are not listed; a prospective split has a manifest of its own that lists its files.
 
     Args:
@@ -395,7 +395,7 @@ def _is_of(edition: Path, folder: Path) -> bool:
     return (manifest.edition, manifest["task"], manifest.is_main) == (edition.name, folder.name, is_main)
 
 
-def history(folder: Path, now: Manifest) -> tuple[list[str], list[str], list[str]]:
+def history(folder: Path, now: ManifestFile) -> tuple[list[str], list[str], list[str]]:
     """Follow the earlier manifests and check each against the rules of its time.
 
     Returns:
@@ -433,7 +433,7 @@ def history(folder: Path, now: Manifest) -> tuple[list[str], list[str], list[str
     return hashes, faults, unchecked
 
 
-def _before(folder: Path, newer: Manifest) -> Manifest:
+def _before(folder: Path, newer: ManifestFile) -> ManifestFile:
     """The earlier manifest that a manifest names; raises ValueError with a phrase."""
     path = f"{PREVIOUS}/{newer['version'] - 1}.json"
     if newer["previous"] is None or newer["previous"]["path"] != path:
@@ -447,7 +447,7 @@ def _before(folder: Path, newer: Manifest) -> Manifest:
     return older
 
 
-def _changes(older: Manifest, newer: Manifest) -> Iterator[str]:
+def _changes(older: ManifestFile, newer: ManifestFile) -> Iterator[str]:
     """Changes between two versions that are forbidden."""
     if older["version"] != newer["version"] - 1:
         yield f"the one before says that it is version {older['version']}"

@@ -19,7 +19,7 @@ from verifier.manifest import (
     RATING_FILES,
     RATINGS,
     SAMPLES,
-    Manifest,
+    ManifestFile,
     read_manifest,
 )
 from verifier.reading import (
@@ -46,7 +46,7 @@ _BUNDLED = "bundled-sample"
 _PROSE = f"{CARD}, {CROISSANT} and {BENCHMARK}, which hellofresh release verify makes again"
 
 
-def _releases(root: Path) -> Iterator[tuple[Path, Manifest]]:
+def _releases(root: Path) -> Iterator[tuple[Path, ManifestFile]]:
     for depth in ("*/*", f"*/*/{PROSPECTIVE}"):
         for path in sorted(root.glob(f"releases/{depth}/{MANIFEST}")):
             try:
@@ -58,16 +58,16 @@ def _releases(root: Path) -> Iterator[tuple[Path, Manifest]]:
                 yield path.parent, said
 
 
-def _config(said: Manifest) -> str:
+def _config(said: ManifestFile) -> str:
     return str(said["task"]) + ("" if said.is_main else f"-{PROSPECTIVE}")
 
 
-def _table(said: Manifest) -> str:
+def _table(said: ManifestFile) -> str:
     split = said.edition.replace("-", "_").replace("@", "_v_").replace(".", "_dot_")
     return f"data/{_config(said)}/{split}{f'.{_BUNDLED}' if said['source'] == _BUNDLED else ''}.parquet"
 
 
-def _table_faults(root: Path, folder: Path, said: Manifest) -> Iterator[str]:
+def _table_faults(root: Path, folder: Path, said: ManifestFile) -> Iterator[str]:
     """Differences between a release and its table."""
     path, faults, answers = _table(said), list[str](), dict[str, Row]()  # faults are reported by the release's check
     table = read_table(root / path)
@@ -96,7 +96,7 @@ def _table_faults(root: Path, folder: Path, said: Manifest) -> Iterator[str]:
     yield from first_of([f"{path} row {number} is not what the release says" for number in differ])
 
 
-def _file_faults(root: Path, listed: dict[str, Row], parts: Sequence[tuple[Path, Manifest]]) -> Iterator[str]:
+def _file_faults(root: Path, listed: dict[str, Row], parts: Sequence[tuple[Path, ManifestFile]]) -> Iterator[str]:
     """Files that differ from the account's list, and files and folders that belong to no part."""
     inside = [path for path in root.rglob("*") if path.relative_to(root).parts[0] not in OF_THE_HUB]
     there = {path.relative_to(root).as_posix() for path in inside if not path.is_dir() or path.is_symlink()}

@@ -22,7 +22,7 @@ from verifier.content import MAJORITY, NOT_ASKED, SINGLE, Content
 from verifier.manifest import ASKED, CEILING, LABELS, PEOPLE, RATINGS
 from verifier.reading import COUNT, Row, few, first_of, quoted, read_table, rows, short, text_hash
 from verifier.scores import Contender, agree, standings, table_of
-from verifier.statistics import FloatArray, Metric, forecast_sums, interval, kish, t_quantile
+from verifier.statistics import FloatArray, OwnMetric, forecast_sums, interval, kish, t_quantile
 
 _PLACE = dict.fromkeys(("rank", "rank_low", "rank_high", "tie_group"), (COUNT, None))
 _STANDING = {
@@ -258,7 +258,7 @@ class StudyCheck(_BesideCheck):
         self, numbers: Mapping[str, FloatArray], criterion: str, limits: tuple[float, float], part: str, value: str
     ) -> Iterator[Row]:
         """The systems on one criterion and part: ranked ones first, in the order of their ranks."""
-        content, metric = self.content, Metric(criterion, (), limits)
+        content, metric = self.content, OwnMetric(criterion, (), limits)
         where = np.ones(len(content.places), np.bool_)
         for key, at in content.places.items() if part else ():
             where[at] = content.parts[part].get(key) == value
@@ -406,7 +406,7 @@ class PeopleCheck(_BesideCheck):
         beside = ({**counts, **row} for row in self._beside(where, metric))
         yield from sorted(beside, key=lambda row: (-row["value"], row["origin"]))
 
-    def _beside(self, where: NDArray[np.bool_], metric: Metric) -> Iterator[Row]:
+    def _beside(self, where: NDArray[np.bool_], metric: OwnMetric) -> Iterator[Row]:
         """The systems that were asked about all these samples."""
         content = self.content
         for entry in content.entries:
@@ -415,7 +415,7 @@ class PeopleCheck(_BesideCheck):
             if not (content.answers[entry, prompt][where] == NOT_ASKED).any():
                 yield {"origin": entry, **_ends(interval(table_of(content, entry, prompt, metric, where), metric))}
 
-    def _single(self, given: Sequence[tuple[int, Row]], metric: Metric) -> Row:
+    def _single(self, given: Sequence[tuple[int, Row]], metric: OwnMetric) -> Row:
         """One person, with the interval over resampled samples and people."""
         at = np.array([place for place, _ in given])
         said = np.array([row["label"] for _, row in given], np.int8)
@@ -482,7 +482,7 @@ class CeilingCheck(_BesideCheck):
         shares = np.random.default_rng(0).beta(one, two, (_DRAWS, labels.size))
         together = np.zeros(labels.size, np.int32)
         for name in ("f1", "accuracy", "relative_brier_index"):
-            metric = Metric.of_classes(name, self.content.classes)
+            metric = OwnMetric.of_classes(name, self.content.classes)
             sums = (
                 forecast_sums(labels, np.stack([1 - share, share], axis=1), together)
                 if metric.of_forecasts
@@ -495,7 +495,7 @@ class CeilingCheck(_BesideCheck):
 
 
 def _spread(
-    sums: FloatArray, kind: NDArray[np.int64], metric: Metric, odds: Callable[[FloatArray], FloatArray]
+    sums: FloatArray, kind: NDArray[np.int64], metric: OwnMetric, odds: Callable[[FloatArray], FloatArray]
 ) -> tuple[float, float]:
     """The jackknife's variance of the odds, and the effective number of equal-sized clusters."""
     member = np.unique(kind, return_inverse=True)[1]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verifier.content import MAJORITY, NOT_ASKED, RUN, SINGLE, UPLOADED, Content, EntryName
-from verifier.manifest import SCORES, Manifest
+from verifier.manifest import SCORES, ManifestFile
 from verifier.reading import Row, few, first_of, quoted, rows, short, text_hash
 from verifier.statistics import (
     FISHER,
@@ -24,7 +24,7 @@ from verifier.statistics import (
     WILSON,
     Difference,
     FloatArray,
-    Metric,
+    OwnMetric,
     Place,
     RankMetric,
     bootstrap_interval,
@@ -40,7 +40,7 @@ from verifier.statistics import (
 
 ALL = "all"
 _OURS, _BUNDLED, _FLAGGED, _CONTROLS = "HelloFresh", "bundled-sample", "Flagged: ", ("placebo",)
-_TOLERANCE = 1e-9
+_TOLERANCE = 1e-9  # sums in another order differ by less
 _PARTS = ("edition", "task", "system", "regime", "prompt", "period", "metric")
 _MORE = ("team", "provenance", "entry", "against")
 _STANDING = ("rank", "first", "tie_group", "lead", "p_value")
@@ -115,7 +115,7 @@ class FigureName:
             raise BadFigureError(f"not a figure: {quoted(text)}; expected {cls.EXPECTED}")
         return cls(text, {"period": ALL, **parts}, metric)
 
-    def may_be_of(self, manifest: Manifest) -> bool:
+    def may_be_of(self, manifest: ManifestFile) -> bool:
         """Whether it may be a figure of this release."""
         return all(self.wanted.get(name, manifest[name]) == manifest[name] for name in ("edition", "task"))
 
@@ -178,7 +178,7 @@ class Contender(NamedTuple):
     asked: NDArray[np.bool_]
 
 
-class Standings(NamedTuple):
+class RankedEntries(NamedTuple):
     """Places by entry, differences by pair of entries, and the basis of first places."""
 
     places: Mapping[str, Place]
@@ -186,7 +186,7 @@ class Standings(NamedTuple):
     tables: Mapping[str, FloatArray]
 
 
-def table_of(content: Content, entry: str, prompt: str, metric: Metric, where: NDArray[np.bool_]) -> FloatArray:
+def table_of(content: Content, entry: str, prompt: str, metric: OwnMetric, where: NDArray[np.bool_]) -> FloatArray:
     """A metric's sums by group on some samples; a missing number counts as the worst with a weight of 1."""
     if isinstance(metric, RankMetric):
         return rank_sums(content.facts[where], content.leaning(entry, prompt)[where], content.groups[where])
@@ -199,8 +199,8 @@ def table_of(content: Content, entry: str, prompt: str, metric: Metric, where: N
 
 
 def standings(
-    content: Content, contenders: Sequence[Contender], metric: Metric, prompts: Mapping[str, str]
-) -> Standings:
+    content: Content, contenders: Sequence[Contender], metric: OwnMetric, prompts: Mapping[str, str]
+) -> RankedEntries:
     """Compare all entries.
 
     Args:
@@ -214,16 +214,16 @@ def standings(
         most = max((int(one.asked.sum()) for one in some), default=0)
         return [one for one in some if 2 * int(one.asked.sum()) >= most > 0]
 
-    def compared(some: Sequence[Contender], where: NDArray[np.bool_]) -> Standings:
+    def compared(some: Sequence[Contender], where: NDArray[np.bool_]) -> RankedEntries:
         """Compare entries pairwise on samples that all of them judged; empty if all samples are of one class."""
         if not some or not where.any() or (metric.classes and np.unique(content.labels[where]).size < 2):
-            return Standings({}, {}, {})
+            return RankedEntries({}, {}, {})
         tables = [table_of(content, one.entry, prompts[one.entry], metric, where) for one in some]
         apart, names = differences(tables, metric, [int(one.ranked) for one in some]), [one.entry for one in some]
         values = np.array([float(metric.value(table.sum(axis=0))) for table in tables])
         places = places_of(values, apart) if all(one.ranked for one in some) else []
         by_name = {(names[one], names[two]): apart[one, two] for one, two in apart}
-        return Standings(dict(zip(names, places, strict=False)), by_name, dict(zip(names, tables, strict=True)))
+        return RankedEntries(dict(zip(names, places, strict=False)), by_name, dict(zip(names, tables, strict=True)))
 
     systems = complete([one for one in contenders if one.ranked])
     ground = np.logical_and.reduce([content.judged, *(one.asked for one in systems)])
@@ -235,7 +235,7 @@ def standings(
     among = compared(systems, ground)
     both = [one for one in contenders if one in systems or one in others] if others else []
     beside = compared(both, np.logical_and.reduce([ground, *(one.asked for one in others)]))
-    return Standings(among.places, {**beside.differences, **among.differences}, among.tables)
+    return RankedEntries(among.places, {**beside.differences, **among.differences}, among.tables)
 
 
 @dataclass
@@ -256,7 +256,7 @@ class ScoreCheck:
     unchecked: set[str] = field(default_factory=set)
     unrated: set[str] = field(default_factory=set)
     _first: dict[str, Row] = field(default_factory=dict)
-    _metrics: dict[str, Metric] = field(default_factory=dict)
+    _metrics: dict[str, OwnMetric] = field(default_factory=dict)
     _leading: dict[str, Row] = field(default_factory=dict)
 
     def check(self, folder: Path, figures: Sequence[FigureName]) -> Mapping[str, list[VerifiedFigure]]:
@@ -297,21 +297,21 @@ class ScoreCheck:
         }
         return found
 
-    def _metrics_of(self, stated: Iterable[tuple[str, ...]]) -> dict[str, Metric]:
+    def _metrics_of(self, stated: Iterable[tuple[str, ...]]) -> dict[str, OwnMetric]:
         """The metrics of the scores in order; one that another package computes comes where the task has it."""
         forecasts = FORECAST if self.content.classes and not self.content.manifest.is_main else ()
-        of_chances = (Metric.of_classes(name, self.content.classes) for name in forecasts)
+        of_chances = (OwnMetric.of_classes(name, self.content.classes) for name in forecasts)
         known = {one.name: one for one in (*of_chances, *self.content.metrics, *self.content.fact_metrics)}
         order, before = [*known], ""
         for *_, metric in stated:
             if metric not in order:
                 order.insert(order.index(before) + 1 if before else len(order), metric)
             before = metric
-        return {name: known.get(name) or Metric.of_classes(name, self.content.classes) for name in order}
+        return {name: known.get(name) or OwnMetric.of_classes(name, self.content.classes) for name in order}
 
     @property
-    def _headline(self) -> Metric:
-        return next(iter(self._metrics.values()), Metric(""))
+    def _headline(self) -> OwnMetric:
+        return next(iter(self._metrics.values()), OwnMetric(""))
 
     def _where(self, entry: str, prompt: str, period: str = ALL) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """The scored samples of a period, and those of them that the entry was asked about."""
@@ -343,7 +343,7 @@ class ScoreCheck:
                     counts = {"n": int(where.sum()), "n_split": int(whole.sum())}
                     yield {**common, "period": period, "metric": metric.name, **counts, **sizes}
 
-    def _computed(self, entry: str, prompt: str, metric: Metric, where: NDArray[np.bool_]) -> Row:
+    def _computed(self, entry: str, prompt: str, metric: OwnMetric, where: NDArray[np.bool_]) -> Row:
         """Groups, counts, value and interval; no value if undefined."""
         content = self.content
         answers, groups = content.answers[entry, prompt][where], content.groups[where]
@@ -402,7 +402,7 @@ class ScoreCheck:
             yield f"team, regime, prompts or smoke_test are not those of an entry of the kind {quoted(kind)}"
 
     @cached_property
-    def _table(self) -> Standings:
+    def _table(self) -> RankedEntries:
         leading = self._leading.items()
         contenders = [
             Contender(origin, is_ranked(row), self._where(origin, row["prompt"])[1]) for origin, row in leading

@@ -31,7 +31,7 @@ RANK = "rank_correlation"
 FORECAST = ("relative_brier_index", "brier_index", "log_score")
 """Metrics of forecasts; the first is the headline of a prospective split."""
 METRIC_NAMES = (*OF_ONE, *OVERALL, RANK, *RANKED, *FORECAST)
-_LEAST_CHANCE = 0.01
+_LEAST_CHANCE = 0.01  # what was called impossible and happens would cost infinitely much
 _LOG_LIMITS = (log(_LEAST_CHANCE), 0.0)
 WILSON, FISHER, NONE = "cluster Wilson", "cluster jackknife of Fisher's z", "none: one group only"
 """The methods of intervals in scores."""
@@ -49,7 +49,7 @@ def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True, slots=True)
-class Metric:
+class OwnMetric:
     """A metric by its name; without classes, it is the weighted mean of a number within limits."""
 
     name: str
@@ -57,7 +57,7 @@ class Metric:
     limits: tuple[float, float] = (0.0, 1.0)
 
     @classmethod
-    def of_classes(cls, name: str, classes: Sequence[str]) -> Metric:
+    def of_classes(cls, name: str, classes: Sequence[str]) -> OwnMetric:
         """The metric of choices between classes."""
         limits = {"matthews": (-1.0, 1.0), **dict.fromkeys(FORECAST[:2], (0.0, 100.0)), FORECAST[2]: _LOG_LIMITS}
         return cls(name, classes, limits.get(name, (0.0, 1.0)))
@@ -119,13 +119,23 @@ class Metric:
         value, (low, high) = sums[0] / sums[1], self.limits
         return bool(sums[2] / sums[1] - value**2 <= 1e-12 * max(abs(low), abs(high)) ** 2)
 
+    def is_count(self, sums: FloatArray) -> bool:
+        """Whether all numbers in a sum are at either limit."""
+        low, high = self.limits
+        inside = (low + high) * sums[0] - sums[2] - low * high * sums[1] if self.is_number else 1.0
+        return bool(self.is_number and abs(inside) <= 1e-12 * max(abs(low), abs(high)) ** 2 * sums[1])
+
     def effective(self, table: FloatArray) -> float:
         """Effective number of equal-sized groups, shape (groups, k).
 
         For a mean over classes, that of the class in the fewest groups, where these are below 12; for
-        the log score an eighth, below 96.
+        the log score an eighth, below 96; for numbers that are no counts, fewer than 12 where these are below 25 times
+        the squared skewness.
         """
         worth = kish(self.size(table))
+        if self.is_number and len(table) > 1 and not self.is_count(table.sum(axis=0)):
+            asked = 25 * _skewness(table) ** 2 / max(int(np.count_nonzero(table[:, 1])), 1)
+            return worth if asked <= 1 else min(worth, _LEAST_OF_CLASS / asked)
         if self.name == FORECAST[2] and worth < _LEAST_OF_LOGS and len(table) > 1:
             return worth * _LEAST_OF_CLASS / _LEAST_OF_LOGS
         if not self.classes or self.of_forecasts or self.share(table) is not None or len(table) == 1:
@@ -211,7 +221,7 @@ class Metric:
         return np.stack(rows)
 
 
-class RankMetric(Metric):
+class RankMetric(OwnMetric):
     """A rank correlation, from sums of `rank_sums`; it has neither shares nor classes."""
 
     def size(self, sums: FloatArray) -> FloatArray:
@@ -298,7 +308,7 @@ def forecast_sums(labels: NDArray[np.int8], chances: FloatArray, groups: NDArray
     return np.stack([np.bincount(member, weights=column) for column in (apart, logs, *truth.T)], axis=1)
 
 
-def interval(table: FloatArray, metric: Metric) -> tuple[float, float, float]:
+def interval(table: FloatArray, metric: OwnMetric) -> tuple[float, float, float]:
     """A metric with its 95% interval: the whole range if a single group has all the weight.
 
     Args:
@@ -332,10 +342,14 @@ def interval(table: FloatArray, metric: Metric) -> tuple[float, float, float]:
         spread = _jackknife(moved) * smoothed * (1 - smoothed)
     if apart and spread > _ROUNDING:
         samples = 1 / spread
-        if parts is None or metric.of_forecasts:  # the spread of a mean over classes, or of logarithms, is less certain
+        if parts is None or metric.of_forecasts or (metric.is_number and not metric.is_count(total)):
             freedom = min(freedom, _satterthwaite(moved))
     quantile = t_quantile(_P_VALUE, max(freedom, 1.0))
     limits = np.array(_wilson(share, samples, quantile))
+    if apart and metric.is_count(total):  # Agresti and Coull's
+        centre = (share + quantile**2 / samples / 2) / (1 + quantile**2 / samples)
+        half = quantile * sqrt(centre * (1 - centre) / (samples + quantile**2))
+        limits = np.array([centre - half, centre + half]).clip(0, 1)
     if metric.is_constant(total):  # samples not drawn may differ
         unseen = quantile**2 / (max(kish(of), 1.0) + quantile**2)
         limits = np.array([share * (1 - unseen), share + (1 - share) * unseen])
@@ -350,6 +364,16 @@ def _satterthwaite(without: FloatArray) -> float:
         return float("inf")
     kurtosis = squares.size * float((squares**2).sum() / squares.sum() ** 2)
     return float(2 * squares.size / max(kurtosis - 1, 1e-9))
+
+
+def _skewness(table: FloatArray) -> float:
+    """The skewness of numbers by groups, without the bias of a normal sample; 0 for fewer than three groups."""
+    sums, sizes = table[table[:, 1] > 0, :2].T
+    if sums.size < 3:
+        return 0.0
+    apart = sums - sums.sum() / sizes.sum() * sizes
+    second, third = float(np.mean(apart**2)), float(np.mean(apart**3))
+    return third / second**1.5 * sqrt(sums.size * (sums.size - 1)) / (sums.size - 2) if second else 0.0
 
 
 def _jackknife(without: FloatArray) -> float:
@@ -419,7 +443,7 @@ class Difference(NamedTuple):
 
 
 def differences(
-    tables: Sequence[FloatArray], metric: Metric, families: Sequence[int]
+    tables: Sequence[FloatArray], metric: OwnMetric, families: Sequence[int]
 ) -> dict[tuple[int, int], Difference]:
     """Compare all ordered pairs of entries, adjusted by step-down max-t within their family.
 
@@ -440,7 +464,7 @@ def differences(
     return found
 
 
-def _drawn_errors(tables: Sequence[FloatArray], metric: Metric) -> FloatArray:
+def _drawn_errors(tables: Sequence[FloatArray], metric: OwnMetric) -> FloatArray:
     """Draws of the entries' errors, shape (entries, draws): jackknife deviations of the groups times normal weights."""
     groups = len(tables[0])
     if groups == 1:
@@ -453,7 +477,7 @@ def _drawn_errors(tables: Sequence[FloatArray], metric: Metric) -> FloatArray:
 
 
 def _family(
-    pairs: Sequence[tuple[int, int]], tables: Sequence[FloatArray], metric: Metric, df: float, draws: FloatArray
+    pairs: Sequence[tuple[int, int]], tables: Sequence[FloatArray], metric: OwnMetric, df: float, draws: FloatArray
 ) -> list[Difference]:
     """The differences of pairs in one family."""
     ones, twos = ([pair[side] for pair in pairs] for side in (0, 1))
@@ -511,7 +535,7 @@ def _stepped_down(
     return adjusted, reach
 
 
-def _blind_error(one: FloatArray, two: FloatArray, metric: Metric) -> float:
+def _blind_error(one: FloatArray, two: FloatArray, metric: OwnMetric) -> float:
     """The standard error of a difference that is equal in every group, derived from the limits of both entries."""
     effective = kish((metric.size(one) + metric.size(two)) / 2)
     quantile = t_quantile(_P_VALUE, max(effective - 1, 1.0))
@@ -558,7 +582,7 @@ def places_of(values: FloatArray, among: Mapping[tuple[int, int], Difference]) -
     ]
 
 
-def first_places(tables: Sequence[FloatArray], metric: Metric, resamples: int | None = None) -> FloatArray:
+def first_places(tables: Sequence[FloatArray], metric: OwnMetric, resamples: int | None = None) -> FloatArray:
     """Share of resamples of the groups in which each system has the highest value; ties share it equally.
 
     10,000 resamples, 2,000 from 100 systems on, each drawn by `integers(0, groups, size=groups)` of NumPy's default
@@ -585,7 +609,7 @@ def _counts(groups: int) -> Iterator[NDArray[np.uint8]]:
 _kept_counts = lru_cache(8)(lambda groups: tuple(_counts(groups)))
 
 
-def bootstrap_interval(table: FloatArray, metric: Metric) -> tuple[float, float]:
+def bootstrap_interval(table: FloatArray, metric: OwnMetric) -> tuple[float, float]:
     """The limits of the bias-corrected and accelerated 95% bootstrap; the whole range with one group.
 
     If all resamples lie on one side of the value, or no group changes it, the limits are plain quantiles of resamples.

@@ -380,7 +380,7 @@ def _newness(review: ClaimReview) -> tuple[datetime, str, str]:
 
 
 _WORDS = re.compile(r"\w+")
-_MOST_IN_BUCKET = 40
+_MOST_IN_BUCKET = 40  # pairs grow with the square; claims beyond are compared with the first only
 
 
 def same_claim_key(claim: str) -> str:

@@ -41,7 +41,7 @@ from hellofresh.tasks._datasets import unpacked
 
 ADDRESS = ("http://", "https://")
 _PIECE = 1 << 20
-_MOST_ELEMENT = 16 << 20
+_MOST_ELEMENT = 16 << 20  # an element without an end would be read into memory up to the file's
 _LIST = "dataFeedElement"
 _SPACE = re.compile(r"[ \t\r\n]*")
 
@@ -189,7 +189,7 @@ class _Feed:
 BASE_URL = "https://factchecktools.googleapis.com/v1alpha1/claims:search"
 KEY_VARIABLE = "GOOGLE_FACT_CHECK_KEY"
 _PAGE = 100
-_MOST_PAGES = 1_000
+_MOST_PAGES = 1_000  # a server that repeats the mark of its next page would be asked for ever
 
 
 class _Publisher(Lenient):

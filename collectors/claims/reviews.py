@@ -154,7 +154,7 @@ _TAG = re.compile(r"</?[a-zA-Z][^<>]{0,500}>")
 _SPACE = re.compile(r"\s")
 _NAMES = ("name", "@value", "text", "headline", "url", "@id")
 _MOST = 20_000
-_EARLIEST, _LATEST = datetime(1990, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
+_EARLIEST, _LATEST = datetime(1990, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)  # other years are slips
 _EPOCH = datetime.fromtimestamp(0, UTC)
 _FORMS = (
     "%B %d, %Y",

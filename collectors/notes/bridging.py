@@ -71,7 +71,7 @@ LEVEL = 0.95
 PUSHED = 8
 """A note is pushed if at least this many raters of rings call it helpful."""
 _HELPFUL, _PERIOD_MS, _LEAN = 2, 30 * DAY_MS, 0.15
-_VALID_MS = 2 * DAY_MS
+_VALID_MS = 2 * DAY_MS  # as X's scorer: ratings of a note's first 48 hours count, until it has a status
 _EPOCH = first_snowflake(datetime(1970, 1, 1, tzinfo=UTC)) >> 22
 """Milliseconds from which ids of posts count, less than 0."""
 _BUSY_DAYS, _BUSIEST = (7, 28), 0.999
@@ -313,8 +313,7 @@ def collect_bridging(
     say(f"fitting {ratings.note.size:,} ratings of {ids.size:,} notes by {ratings.raters.size:,} raters")
     fit = _fit(dump, notes, groups, ratings)
     say("redrawing raters and counting accounts that would change a status")
-    (start, end), created = _milliseconds(quarter), notes["createdAtMillis"].to_numpy()
-    mine = np.flatnonzero((created >= start) & (created < end))
+    mine = _created_in(quarter, notes)
     written = BRIDGED_NOTES.frame(_rows(notes, mine, ratings, fit))
     write_parquet(output, written, mode=0o600)  # with labels of quarters that are not revealed
     say("comparing writers by raters who rated both")
@@ -334,6 +333,11 @@ def collect_bridging(
     )
     write_json(output.with_suffix(".json"), asdict(report), mode=0o600)
     return report
+
+
+def _created_in(quarter: Quarter, notes: pl.DataFrame) -> NDArray[np.int64]:
+    (start, end), created = _milliseconds(quarter), notes["createdAtMillis"].to_numpy()
+    return np.flatnonzero((created >= start) & (created < end))
 
 
 def _tables(

@@ -29,10 +29,10 @@ NOTHING = (b"", b"NA")
 
 BLOCK_BYTES = 4 * 2**20
 _CHECK_BYTES = 2**18  # keeps the check's arrays in the processor's cache
-_LONGEST_LINE = 16 * 2**20
-_MOST_WRITTEN = 10_000
+_LONGEST_LINE = 16 * 2**20  # without line ends, a file would be read into memory whole
+_MOST_WRITTEN = 10_000  # a wrong column makes every line unreadable, and would fill the disk
 _TOLERATED = 0.001
-_HOPELESS = 1_000
+_HOPELESS = 1_000  # a file may begin badly: it is given up before its end only beyond this
 _INTEGER = re.compile(rb"[+-]?[0-9]{1,19}")
 _PARTICIPANT = re.compile(rb"[0-9A-Fa-f]{64}")
 

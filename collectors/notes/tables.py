@@ -34,9 +34,9 @@ from hellofresh.core.files import remove_file
 
 _FAULTY = "is faulty"
 _THREADS = max(2, min(4, os.cpu_count() or 2))
-_BLOCKS_AHEAD = 5
+_BLOCKS_AHEAD = 5  # more than threads, so that none waits; each is kept in memory
 _FIRST_ROW = 2
-_LONGEST_HEADER = 2**16
+_LONGEST_HEADER = 2**16  # a file of another kind may have no line end
 _ROWS_AT_ONCE = 50_000
 _PRIVATE = frozenset({"noteAuthorParticipantId", "raterParticipantId", "participantId"})
 

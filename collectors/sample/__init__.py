@@ -1,7 +1,7 @@
 """The bundled sample: four quarters of notes and edits and some claims, in exactly the formats of the real sources.
 
 All of it was written for this project; it demonstrates the software and ranks no system. `benchmarks/made/sample` has
-the texts and the code that renders them. No default release contains the claims.
+the texts and the code that renders them.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from pathlib import Path
 from hellofresh.core.files import write_bytes
 from hellofresh.core.quarters import Quarter
 
-__all__ = ["QUARTERS", "files", "write_claims_feed", "write_history", "write_notes_dump"]
+__all__ = ["CLAIMS_QUARTERS", "QUARTERS", "files", "write_claims_feed", "write_history", "write_notes_dump"]
 
 QUARTERS = (Quarter(2025, 4), Quarter(2026, 1), Quarter(2026, 2), Quarter(2026, 3))
+CLAIMS_QUARTERS = QUARTERS[2:]
 _HERE = Path(__file__).parent
 
 
@@ -35,5 +36,5 @@ def write_history(path: Path) -> None:
 
 
 def write_claims_feed(path: Path) -> None:
-    """Write the claims as a feed of reviews; no default release contains them."""
+    """Write the claims as a feed of reviews."""
     write_bytes(path, lzma.decompress((_HERE / "feed.json.xz").read_bytes()))

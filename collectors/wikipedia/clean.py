@@ -160,7 +160,7 @@ _WORD = re.compile(
 )
 
 
-_MOST_COMPARISONS = 10_000_000
+_MOST_COMPARISONS = 10_000_000  # beyond, a diff takes too long: the whole span counts as changed
 
 
 def spans(before: str, after: str) -> Spans:

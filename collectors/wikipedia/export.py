@@ -43,7 +43,7 @@ _CHUNK = 1 << 18
 _LONGEST_TEXT = 1 << 26  # characters; MediaWiki's own limit is 2 MiB
 _ENCODINGS = frozenset({"utf-8", "utf-16", "us-ascii", "iso-8859-1"})
 """Encodings that Expat reads natively; it would use Python's codecs for others, many of which are not for texts."""
-_SCHEMAS = tuple(f"0.{minor}" for minor in range(3, 12))
+_SCHEMAS = tuple(f"0.{minor}" for minor in range(3, 12))  # what is read here is the same in all of them
 _MAGIC = {
     b"\x1f\x8b": "gzip",
     b"BZh": "bzip2",

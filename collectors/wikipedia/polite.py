@@ -29,7 +29,7 @@ from hellofresh.core.net.retry import PASSING, RateLimit, RetryPolicy, retry_aft
 
 _CHUNK = 1 << 16
 _LARGEST_ANSWER = 1 << 27  # bytes; MediaWiki itself stops at 8 MiB of content unless configured otherwise
-_MAXLAG_S = 5
+_MAXLAG_S = 5  # what MediaWiki's etiquette asks of clients
 _BACKOFF = RetryPolicy(first_s=1.0, most_s=60.0)
 _WAIT_STATUS = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}
 _PLEA = r"maxlag|ratelimited|readonly|internal_api_error_\w+"

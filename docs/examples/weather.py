@@ -58,17 +58,9 @@ def collect(path, quarter, progress):
     )
 
 
-def job(quarter, path):
-    return CollectionJob(TASK, quarter, "dump", [path], {}, partial(collect, path, quarter))
-
-
-def asked(workspace, settings, options, aside, progress):
-    return job(options.quarter, options.file)
-
-
-def configured(workspace, settings, quarter, task, afresh):
-    found = settings.sources.added.get(task)
-    return [job(quarter, Path(found.file))] if found else []
-
-
-JOBS = asked, configured
+def jobs(request):
+    options, found = request.options, request.settings.sources.added.get("weather")
+    if not request.asked and found is None:
+        return []
+    path = options.file if request.asked else Path(found.file)
+    return [CollectionJob(TASK, options.quarter, "dump", [path], {}, partial(collect, path, options.quarter))]

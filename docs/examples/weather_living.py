@@ -15,4 +15,4 @@ class Asked:
     file: Annotated[Path, _FILE] = Path("forecasts.csv")
 
 
-LIVING = LivingTask("weather", "Collect forecasts from a table.", "weather:JOBS", (Asked,))
+LIVING = LivingTask("weather", "Collect forecasts from a table.", "weather:jobs", (Asked,))

@@ -17,7 +17,7 @@ from hellofresh.core.net.lock import locked
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.load import Release, load_labels, load_release
 from hellofresh.releases.life.manifest import MANIFEST
-from hellofresh.releases.life.state import labels_are_public, not_public
+from hellofresh.releases.life.phases import labels_are_public, not_public
 from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.samples import Label, Sample, to_json
 

@@ -25,8 +25,8 @@ from hellofresh.runs.evaluation import HINTS, OPTIONS, Evaluation, given_values
 from hellofresh.runs.export import EvaluationReport
 from hellofresh.runs.plan import read_evaluation
 from hellofresh.runs.record import PREDICTIONS, run_file
-from hellofresh.runs.regimes import agent_regime, usual_regime
-from hellofresh.runs.regimes.agents import Solver
+from hellofresh.runs.regimes import usual_regime
+from hellofresh.runs.regimes.agents import Solver, agent_regime
 from hellofresh.runs.runner import Tally
 
 _EVERY_S = 0.25

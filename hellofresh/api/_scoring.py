@@ -186,6 +186,7 @@ def compare(
     score: str = ...,
     cluster: str = ...,
     repeat: str = ...,
+    human: str = ...,
     systems: Sequence[str] | str = ...,
     without: Sequence[str] | str = ...,
     scale: tuple[float, float] = ...,
@@ -218,7 +219,7 @@ def compare(
         systems: on an edition, the predictions of each system by its name, as `score` takes them.
         baseline, lower_is_better, missing: for a table, as in `hellofresh compare`.
         columns: for a table, names of the columns `item`, `system`, `score`, `cluster` and `repeat`, which are guessed
-            if left out; `without` and `scale`. With a table, `systems` are names of columns.
+            if left out; `human`, `without` and `scale`. With a table, `systems` are names of columns.
 
     Raises:
         UsageError: if there are fewer than two systems, predictions are refused, or a column is missing.

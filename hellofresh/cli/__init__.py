@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import signal
@@ -32,6 +33,8 @@ _NOT_READ = frozenset({"missing-file", "missing-posts", "missing-source", "other
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     words = sys.argv[1:] if arguments is None else arguments
+    # Code that is imported stays, and data have few cycles: by default they are searched for too often.
+    gc.set_threshold(50_000)
     if typed_noun(words) == "board":  # its matrices are small: more threads would only slow it down
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:

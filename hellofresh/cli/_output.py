@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from threading import Timer
 from typing import TYPE_CHECKING, TextIO
 
 from rich.console import Console
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 
 _FILE_WIDTH = 200
+_LONG_S = 2.0
 _REDRAW_S = 0.1
 _LINE_S = 30.0
 _NUMBER = re.compile(r"(?:-|[0-9][0-9,.]*(?:/[0-9,]+)?(?: \[.*\])?)?\Z")
@@ -100,7 +102,7 @@ class CommandOutput:
 
     @contextmanager
     def progress(self, what: str) -> Iterator[ProgressBar]:
-        """A progress bar on standard error; occasional lines if that is not a terminal."""
+        """A progress bar on standard error, for work of over two seconds; occasional lines if that is no terminal."""
         columns = (
             TextColumn("{task.description}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
             BarColumn(bar_width=15),
@@ -109,9 +111,15 @@ class CommandOutput:
             TextColumn("left"),
             TimeRemainingColumn(),
         )
-        shown = sys.stderr.isatty()
-        with Progress(*columns, console=self._err, transient=True, disable=not shown, expand=True) as bar:
+        bar = Progress(*columns, console=self._err, transient=True, disable=not sys.stderr.isatty(), expand=True)
+        shown = Timer(_LONG_S, bar.start)
+        shown.start()
+        try:
             yield ProgressBar(bar, what, self._err)
+        finally:
+            shown.cancel()
+            shown.join()
+            bar.stop()
 
 
 class ProgressBar:

@@ -3,35 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from hellofresh.cli._output import CommandOutput, ProgressBar, estimate
+from hellofresh.cli._output import CommandOutput, estimate
+from hellofresh.core.errors import ReleaseError
+from hellofresh.core.texts import one_line
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.collection import CollectionReport
 from hellofresh.releases.draw.release import Built
+from hellofresh.releases.life.load import load_labels, load_release
 from hellofresh.releases.publish.folder import Publication
-from hellofresh.results.scoring.scores import ScoredSplit
+from hellofresh.results.scoring.people import people_beside_run
+from hellofresh.results.scoring.scores import ScoredSplit, beside_others
 from hellofresh.results.split.panel import ALL_PERIODS, is_hollow, section_of, short_names
-from hellofresh.results.split.tables import WITHOUT_LABELS, Score
-from hellofresh.runs.export import EvaluationReport
+from hellofresh.results.split.tables import PEOPLE_NAMES, WITHOUT_LABELS, Score
+from hellofresh.runs.evaluation import Evaluation
+from hellofresh.runs.export import EvaluationReport, deciding
+from hellofresh.runs.journal import snapshot
+from hellofresh.runs.record import read_predictions
 from hellofresh.stats.intervals import few_clusters
 from hellofresh.stats.metrics import Metric
 from hellofresh.tasks import get_task
+from hellofresh.tasks.outputs import Choice, output_of
 from hellofresh.tasks.samples import to_json
 
 if TYPE_CHECKING:
     from hellofresh.results.analyses.base import AnalysisResult
 
 _WIDE = 140
-_BRIEF = 69
-"""Characters of a step's line before its seconds, so that it fits 80 columns."""
 _UNCHANGED = " (nothing has changed, skipped)"
 _HIDDEN_COLUMNS = frozenset({"team", "kind", "smoke_test", "prompt"})
 _SHOWN = 4
 """Maximum metrics in a table, the headline first."""
+_EXCERPT = 300
 
 
 def state_of(skipped: bool, why: str = "", done: str = "written") -> str:
@@ -39,56 +44,17 @@ def state_of(skipped: bool, why: str = "", done: str = "written") -> str:
     return "unchanged, skipped" if skipped else f"{done} again: {why}" if why else done
 
 
-@dataclass(frozen=True, slots=True)
-class ConsoleShow:
-    """Shows messages and results of the pipeline; see `hellofresh.pipeline.steps.Show`."""
-
-    output: CommandOutput
-    private: bool = False
-
-    def say(self, line: str) -> None:
-        self.output.say(line)
-
-    def progress(self, what: str) -> AbstractContextManager[ProgressBar]:
-        return self.output.progress(what)
-
-    def step(self, what: str, seconds: float) -> None:
-        """Nothing more: all messages of the step are shown."""
-
-    def last(self, line: str) -> None:
-        self.say(line)
-
-    def published(self, made: object) -> None:
-        match made:
-            case CollectionReport():
-                summarise_collected(self.output, made)
-            case EvaluationReport():
-                self.output.result({**to_json(made), "folder": str(made.folder)})
-            case ScoredSplit():
-                show_scored(self.output, made, private=self.private)
-            case Publication():
-                _show_published(self.output, made)
-            case [*releases]:
-                show_built(self.output, [one for one in releases if isinstance(one, Built)])
-
-
-@dataclass(frozen=True, slots=True)
-class BriefShow(ConsoleShow):
-    """Shows one line a step, and bars; everything else goes to a log."""
-
-    log: ConsoleShow = field(kw_only=True)
-
-    def say(self, line: str) -> None:
-        self.log.say(line)
-
-    def published(self, made: object) -> None:
-        self.log.published(made)
-
-    def step(self, what: str, seconds: float) -> None:
-        self.output.say(f"{what[:_BRIEF]:{_BRIEF}} {seconds:6.1f} s")
-
-    def last(self, line: str) -> None:
-        self.output.say(line)
+def show_made(output: CommandOutput, made: object, *, private: bool) -> None:
+    """Show what a step has made."""
+    match made:
+        case CollectionReport():
+            summarise_collected(output, made)
+        case ScoredSplit():
+            show_scored(output, made, private=private)
+        case Publication():
+            _show_published(output, made)
+        case [*releases]:
+            show_built(output, [one for one in releases if isinstance(one, Built)])
 
 
 def _show_published(output: CommandOutput, published: Publication) -> None:
@@ -247,7 +213,7 @@ def _warn_of_few(output: CommandOutput, task: str, scores: Sequence[Score]) -> N
         output.say(
             f"note: some {task} scores rest on samples of {few.clusters} groups (same post, same article) that "
             f"weigh as much as {few.effective_clusters:.1f} of one size (of a mean over classes: those of its "
-            "rarest class): read their intervals with care."
+            "rarest class; fewer of skewed numbers): read their intervals with care."
         )
 
 
@@ -320,3 +286,76 @@ def _table_cell(row: dict[str, object], name: str) -> str:
     if isinstance(value, float):
         return estimate(value, low, high) if isinstance(low, float) and isinstance(high, float) else f"{value:.3f}"
     return str(value)
+
+
+def show_beside(output: CommandOutput, workspace: Workspace, evaluation: Evaluation, report: EvaluationReport) -> None:
+    """Show the headline metric of a run with public labels beside those of baselines and scored systems, also people,
+    and one sample that it judged wrongly and one that it judged rightly.
+    """
+    metric = evaluation.task.headline
+    scores = beside_others(workspace, evaluation.edition, evaluation.task, report.run_id)
+    rows = [(one.system, estimate(one.value, one.low, one.high), f"{one.n}/{one.n_split}") for one in scores]
+    if rows:
+        output.table(
+            f"{metric.title} beside the baselines and others", ("system", f"{metric.title} [95%]", "judged"), rows
+        )
+        if scores[0].n < scores[0].n_split:
+            part = f"{scores[0].n} of {scores[0].n_split} samples"
+            output.say(f"note: {part}: not comparable with the board; others are scored on the same samples.")
+        _compare_people(output, workspace, evaluation, report.run_id, scores[0].system)
+    _show_examples(output, workspace, evaluation, report)
+
+
+def _compare_people(
+    output: CommandOutput, workspace: Workspace, evaluation: Evaluation, run_id: str, system: str
+) -> None:
+    """Show the run beside people in a separate table, since people predicted only some of the samples."""
+    people = people_beside_run(workspace, evaluation.edition, evaluation.task, run_id)
+    names = {**PEOPLE_NAMES, run_id: system}
+    rows = [
+        (names[row.origin], f"{row.value:.3f} [{row.low:.3f}, {row.high:.3f}]")
+        for row in people
+        if row.value is not None
+    ]
+    if rows:
+        title = evaluation.task.headline.title
+        output.table(f"{title} beside people, on their {people[0].samples} samples", ("", f"{title} [95%]"), rows)
+        absent = "; the run did not judge all of them" if len(rows) == len(PEOPLE_NAMES) else ""
+        output.say(f"note: these are the samples that three people or more predicted{absent}.")
+    for row in people:
+        if row.missing:
+            output.say(f"note: the predictions of people are not shown: {row.missing}.")
+
+
+def _show_examples(
+    output: CommandOutput, workspace: Workspace, evaluation: Evaluation, report: EvaluationReport
+) -> None:
+    """Show one wrongly and one rightly judged sample."""
+    task, edition = evaluation.task, evaluation.edition
+    if not task.classes or output.as_json:
+        return
+    try:
+        labels = load_labels(workspace, edition, task)
+    except ReleaseError:
+        return
+    samples = {sample.id: sample for sample in load_release(workspace, edition, task).with_texts()}
+    with snapshot(report.folder) as journal:
+        said = deciding(journal.entries())
+    left, prompt = {"wrong": False, "right": True}, ""
+    for row in read_predictions(report.folder):
+        given, prompt = output_of(row), prompt or row.prompt
+        if not isinstance(given, Choice) or row.prompt != prompt or row.id not in labels or row.id not in samples:
+            continue
+        right = given.label == labels[row.id].label
+        name = next((name for name, wanted in left.items() if wanted is right), "")
+        if name:
+            del left[name]
+            answer = str(given.status) if given.label is None else task.classes[given.label]
+            output.text(f"{name}: {row.id}")
+            for part in task.page_of(samples[row.id]).parts:
+                output.text(f"  {part.name}: {one_line(part.text, _EXCERPT)}")
+            decided = said.get((row.id, row.repetition, row.prompt)) or said.get((row.id, row.repetition, ""))
+            words = one_line(decided.answer.text if decided else "", _EXCERPT)
+            output.text(f"  people decided: {task.classes[labels[row.id].label]}; the answer: {answer} ({words!r})")
+        if not left:
+            break

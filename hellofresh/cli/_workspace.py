@@ -11,7 +11,7 @@ from hellofresh.core.errors import UsageError
 from hellofresh.core.files import write_bytes
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.life.state import release_events
+from hellofresh.releases.life.phases import release_events
 from hellofresh.runs.plan import run_events
 from hellofresh.submissions.receipts import receipt_events
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import gc
 
 import polars as pl
 
+from hellofresh.cli._console import ConsoleShow
 from hellofresh.cli._output import CommandOutput
-from hellofresh.cli._show import ConsoleShow, state_of
+from hellofresh.cli._show import state_of
+from hellofresh.core.errors import ReleaseError
 from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline import steps as pipeline
 from hellofresh.pipeline.steps import Steps
 from hellofresh.results.board.build import build_board
 from hellofresh.results.split.entries import unscored_runs
 from hellofresh.results.split.open import scan_scores
+from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks.samples import MAIN, Split, to_json
 from leaderboard.export import export_board
 from leaderboard.serving import ServedCopy, board_folder, site_of
@@ -52,6 +54,31 @@ def run_build(output: CommandOutput, workspace: Workspace, *, private: bool = Fa
             output.say(f"warning: the run {name} is not scored yet. Run: hellofresh score --edition {edition}")
 
 
+def put_on_board(output: CommandOutput, workspace: Workspace, evaluation: Evaluation) -> None:
+    """Score the split of an evaluation and build the board."""
+    submissions = workspace.submissions()
+    try:
+        pipeline.score(Steps(workspace, submissions, ConsoleShow(output)), evaluation.edition, evaluation.split)
+    except ReleaseError as error:
+        if error.code != "published":
+            raise
+        raise ReleaseError(
+            error.what,
+            where=str(submissions),
+            expected=f"the submissions that were published, in {submissions}",
+            fix=f"The run is kept. Say where they are: hellofresh score --edition {evaluation.edition} --submissions "
+            "DIR, then hellofresh board build",
+            code=error.code,
+        ) from None
+    run_build(output, workspace)
+    if workspace.analyses(evaluation.edition, evaluation.task.name).is_dir():
+        output.say(
+            f"note: the analyses of {evaluation.edition} do not have this run yet. Make them again: "
+            f"hellofresh analyse all --edition {evaluation.edition}"
+        )
+    output.text("next: hellofresh board serve")
+
+
 def serve(options: argparse.Namespace, output: CommandOutput) -> int:
     """Serve the static copy on this machine until stopped."""
     copy = ServedCopy.of_board(board_folder())
@@ -69,7 +96,6 @@ def _serve(copy: ServedCopy, port: int, output: CommandOutput) -> None:
 
 def export(options: argparse.Namespace, output: CommandOutput) -> int:
     board = Workspace.from_environment().board
-    gc.set_threshold(20_000)  # millions of answers and few reference cycles: by default the collector runs too often
     with output.progress("board export") as bar:
         done = export_board(board, options.folder, space=options.space, instances=options.instances, progress=bar.line)
     output.result({**to_json(done), "folder": str(done.folder)})

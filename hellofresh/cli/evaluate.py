@@ -6,36 +6,28 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
-from hellofresh.cli._output import CommandOutput, duration, estimate
-from hellofresh.cli._show import ConsoleShow
-from hellofresh.cli.board import run_build
-from hellofresh.core.errors import ReleaseError
-from hellofresh.core.texts import one_line
+from hellofresh.cli._console import ConsoleShow
+from hellofresh.cli._output import CommandOutput, duration
 from hellofresh.core.workspace import Workspace
 from hellofresh.models.catalogue import check_model_name, models_at
+from hellofresh.pipeline.answering import answer
 from hellofresh.pipeline.choice import choose_edition
-from hellofresh.pipeline.steps import Steps, answer, score
-from hellofresh.releases.life.load import load_labels, load_release
-from hellofresh.releases.life.state import labels_are_public
-from hellofresh.results.scoring.people import people_beside_run
-from hellofresh.results.scoring.scores import beside_others
-from hellofresh.results.split.tables import PEOPLE_NAMES
+from hellofresh.releases.life.phases import labels_are_public
 from hellofresh.runs.dry_run import SECONDS_A_CALL, Forecast
 from hellofresh.runs.evaluate import look_ahead
 from hellofresh.runs.evaluation import Evaluation, given_values
-from hellofresh.runs.export import EvaluationReport, deciding
-from hellofresh.runs.journal import snapshot
-from hellofresh.runs.record import read_predictions
-from hellofresh.runs.regimes import agent_regime, get_regime, usual_regime
+from hellofresh.runs.regimes import get_regime, usual_regime
 from hellofresh.tasks import Task, get_task
-from hellofresh.tasks.outputs import Choice, Output, Status, output_of
+from hellofresh.tasks.outputs import Output, Status
 from hellofresh.tasks.samples import to_json
-
-_SHOWN = 300
 
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
-    more = {"regime": agent_regime(options.agent)} if options.agent else {}
+    more = {}
+    if options.agent:
+        from hellofresh.runs.regimes.agents import agent_regime  # with the tools that agents get
+
+        more["regime"] = agent_regime(options.agent)
     workspace = Workspace.from_environment()
     models_given(options)  # refuses a wrong address before anything is built
     check_model_name(options.model)
@@ -68,32 +60,6 @@ def models_given(options: argparse.Namespace) -> dict[str, Any]:
     return {**({"model": found[0]} if main else {}), **({"roles": named} if named else {})}
 
 
-def _put_on_board(output: CommandOutput, workspace: Workspace, evaluation: Evaluation) -> None:
-    """Score the split and build the board."""
-
-    submissions = workspace.submissions()
-    try:
-        score(Steps(workspace, submissions, ConsoleShow(output)), evaluation.edition, evaluation.split)
-    except ReleaseError as error:
-        if error.code != "published":
-            raise
-        raise ReleaseError(
-            error.what,
-            where=str(submissions),
-            expected=f"the submissions that were published, in {submissions}",
-            fix=f"The run is kept. Say where they are: hellofresh score --edition {evaluation.edition} --submissions "
-            "DIR, then hellofresh board build",
-            code=error.code,
-        ) from None
-    run_build(output, workspace)
-    if workspace.analyses(evaluation.edition, evaluation.task.name).is_dir():
-        output.say(
-            f"note: the analyses of {evaluation.edition} do not have this run yet. Make them again: "
-            f"hellofresh analyse all --edition {evaluation.edition}"
-        )
-    output.text("next: hellofresh board serve")
-
-
 def carry_out(
     output: CommandOutput, workspace: Workspace, evaluation: Evaluation, *, dry_run: bool, boards: bool = False
 ) -> int:
@@ -117,12 +83,15 @@ def carry_out(
             "at their beginning, where the benchmark reads."
         )
     output.text(f"responses: {evaluated.folder / 'responses.jsonl'}")
-    if evaluation.split == "main" and is_scored:
-        _compare(output, workspace, evaluation, evaluated.run_id)
-        _show_examples(output, workspace, evaluation, evaluated)
+    if evaluation.split == "main" and is_scored and labels_are_public(workspace, evaluation.edition, task.name):
+        from hellofresh.cli._show import show_beside  # with what scores, which takes longer to load than a request
+
+        show_beside(output, workspace, evaluation, evaluated)
     passing = evaluated.failed - evaluated.failed_for_good
     if boards and not passing:
-        _put_on_board(output, workspace, evaluation)
+        from hellofresh.cli.board import put_on_board  # with the site
+
+        put_on_board(output, workspace, evaluation)
     else:
         split = "" if evaluation.split == "main" else f" --split {evaluation.split}"
         then = [f"hellofresh score --edition {evaluation.edition}{split}", "hellofresh board build"]
@@ -138,43 +107,6 @@ def carry_out(
     if evaluated.commonest_error:
         output.say(f"commonest error: {evaluated.commonest_error}")
     return 1 if passing or (nothing_read and not evaluation.go_on) else 0
-
-
-def _compare(output: CommandOutput, workspace: Workspace, evaluation: Evaluation, run_id: str) -> None:
-    """Show the headline metric beside those of baselines and scored systems (also people), if labels are public."""
-
-    metric = evaluation.task.headline
-    scores = beside_others(workspace, evaluation.edition, evaluation.task, run_id)
-    rows = [(one.system, estimate(one.value, one.low, one.high), f"{one.n}/{one.n_split}") for one in scores]
-    if rows:
-        output.table(
-            f"{metric.title} beside the baselines and others", ("system", f"{metric.title} [95%]", "judged"), rows
-        )
-        if scores[0].n < scores[0].n_split:
-            part = f"{scores[0].n} of {scores[0].n_split} samples"
-            output.say(f"note: {part}: not comparable with the board; others are scored on the same samples.")
-        _compare_people(output, workspace, evaluation, run_id, scores[0].system)
-
-
-def _compare_people(
-    output: CommandOutput, workspace: Workspace, evaluation: Evaluation, run_id: str, system: str
-) -> None:
-    """Show the run beside people in a separate table, since people predicted only some of the samples."""
-    people = people_beside_run(workspace, evaluation.edition, evaluation.task, run_id)
-    names = {**PEOPLE_NAMES, run_id: system}
-    rows = [
-        (names[row.origin], f"{row.value:.3f} [{row.low:.3f}, {row.high:.3f}]")
-        for row in people
-        if row.value is not None
-    ]
-    if rows:
-        title = evaluation.task.headline.title
-        output.table(f"{title} beside people, on their {people[0].samples} samples", ("", f"{title} [95%]"), rows)
-        absent = "; the run did not judge all of them" if len(rows) == len(PEOPLE_NAMES) else ""
-        output.say(f"note: these are the samples that three people or more predicted{absent}.")
-    for row in people:
-        if row.missing:
-            output.say(f"note: the predictions of people are not shown: {row.missing}.")
 
 
 def show_forecast(output: CommandOutput, what: str, ahead: Forecast) -> None:
@@ -200,12 +132,12 @@ def show_forecast(output: CommandOutput, what: str, ahead: Forecast) -> None:
             _cost_ahead(item.cost_usd),
             f"{item.most_calls:,}",
             _cost_ahead(item.most_usd),
+            _cost_ahead(item.uncut_usd),
         )
         for role, item in ahead.roles.items()
     ]
-    heads = ("role", "model", "requests", "tokens in", "tokens out", "cost", "most requests", "at most")
-    output.table("By role, expected and at most", heads, by_role)
-    output.say("An answer that is cut off before its first word is asked for once more: not in the ceiling.")
+    heads = ("role", "model", "requests", "tokens in", "tokens out", "cost", "most requests", "at most", "uncut")
+    output.table("By role: expected, at most, and at most if no answer is cut off (uncut)", heads, by_role)
     output.say("Nothing was sent or written.")
 
 
@@ -213,37 +145,3 @@ def _cost_ahead(cost_usd: float | None) -> str:
     if cost_usd is None:
         return "cost unknown"
     return f"about {cost_usd:.4f} USD" if cost_usd else "no cost"
-
-
-def _show_examples(
-    output: CommandOutput, workspace: Workspace, evaluation: Evaluation, report: EvaluationReport
-) -> None:
-    """Show one wrongly and one rightly judged sample, if labels are public."""
-    task, edition = evaluation.task, evaluation.edition
-    if not task.classes or output.as_json or not labels_are_public(workspace, edition, task.name):
-        return
-    try:
-        labels = load_labels(workspace, edition, task)
-    except ReleaseError:
-        return
-    samples = {sample.id: sample for sample in load_release(workspace, edition, task).with_texts()}
-    with snapshot(report.folder) as journal:
-        said = deciding(journal.entries())
-    left, prompt = {"wrong": False, "right": True}, ""
-    for row in read_predictions(report.folder):
-        given, prompt = output_of(row), prompt or row.prompt
-        if not isinstance(given, Choice) or row.prompt != prompt or row.id not in labels or row.id not in samples:
-            continue
-        right = given.label == labels[row.id].label
-        name = next((name for name, wanted in left.items() if wanted is right), "")
-        if name:
-            del left[name]
-            answer = str(given.status) if given.label is None else task.classes[given.label]
-            output.text(f"{name}: {row.id}")
-            for part in task.page_of(samples[row.id]).parts:
-                output.text(f"  {part.name}: {one_line(part.text, _SHOWN)}")
-            decided = said.get((row.id, row.repetition, row.prompt)) or said.get((row.id, row.repetition, ""))
-            words = one_line(decided.answer.text if decided else "", _SHOWN)
-            output.text(f"  people decided: {task.classes[labels[row.id].label]}; the answer: {answer} ({words!r})")
-        if not left:
-            break

@@ -16,7 +16,8 @@ from hellofresh.runs.dry_run import OutsideCall, PlannedQuestion, preview
 from hellofresh.runs.equipment import Equipment, equip, prompted
 from hellofresh.runs.prompts import STANDARD, PromptSet, lacking, load_prompt_set, parse_prompt_set, prompt_set_toml
 from hellofresh.runs.prompts.rephrase import Rephrasing, rephrase
-from hellofresh.runs.regimes import MAIN, REGIMES, get_regime, regimes_for
+from hellofresh.runs.regimes import MAIN, get_regime
+from hellofresh.runs.regimes.registry import REGIMES, regimes_for
 from hellofresh.tasks import TASKS, get_task
 from hellofresh.tasks.samples import MAIN as MAIN_SPLIT
 from hellofresh.tasks.samples import Sample

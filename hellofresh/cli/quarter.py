@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Collection
 from pathlib import Path
 
+from hellofresh.cli._console import ConsoleShow
 from hellofresh.cli._output import CommandOutput, known
-from hellofresh.cli._show import ConsoleShow
 from hellofresh.config import Settings
 from hellofresh.core.clock import now
 from hellofresh.core.errors import HelloFreshError, UsageError

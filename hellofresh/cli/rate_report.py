@@ -111,7 +111,7 @@ def _show_standings(output: CommandOutput, workspace: Workspace, study: RatedStu
     task = get_task(study.files.task)
     there = (workspace.release(study.files.edition, task.name) / MANIFEST).is_file()
     samples = load_release(workspace, study.files.edition, task).samples if there else samples_of_study(study)
-    found = rated_standings(study, task, samples)
+    found = rated_standings(study, task, samples, over_raters=True)
     output.result([to_json(item) for item in found])
     for (criterion, part, value), rows in groupby(found, key=lambda item: (item.criterion, item.part, item.value)):
         title = study.rubric.criterion(criterion).title + (f", {part}: {value}" if part else "")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
 from hellofresh.api.harnesses.lm_eval_scores import write_folder
+from hellofresh.cli._console import BriefShow, ConsoleShow
 from hellofresh.cli._output import CommandOutput
-from hellofresh.cli._show import BriefShow, ConsoleShow, show_built
+from hellofresh.cli._show import show_built
 from hellofresh.config import Settings, SourceSettings
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition
@@ -84,22 +86,31 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
         analyses=not options.no_analyses,
         datasets=options.datasets or (),
     )
+    start = time.monotonic()
     if named or settings.sources.any or output.as_json:  # what real sources left out is to be read
         go(Steps(workspace, options.submissions, ConsoleShow(output), options.yes_it_is))
-        return 0
+    else:
+        _go_briefly(go, workspace, options, output)
+    output.say(f"Finished in {time.monotonic() - start:.0f} s. Look at it: hellofresh board serve (localhost:8501)")
+    return 0
+
+
+def _go_briefly(
+    go: Callable[[Steps], None], workspace: Workspace, options: argparse.Namespace, output: CommandOutput
+) -> None:
+    """Show a line a step, and write everything else to a log."""
     log = workspace.root / "logs" / f"release-{now():%Y-%m-%d}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("a+", encoding="utf-8") as file:
-        start = file.tell()
+        begun = file.tell()
         show = BriefShow(output, log=ConsoleShow(CommandOutput(as_json=False, file=file)))
         try:
             go(Steps(workspace, options.submissions, show, options.yes_it_is))
         finally:
-            file.seek(start)
+            file.seek(begun)
             kinds = Counter(line.partition(":")[0] for line in file)
             counts = f"{kinds['warning']} warnings, {kinds['note']} notes"
             output.say(f"Everything else ({counts}): {workspace.portable(log)}")
-    return 0
 
 
 def prospective(options: argparse.Namespace, output: CommandOutput) -> int:

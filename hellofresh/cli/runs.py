@@ -18,7 +18,7 @@ from hellofresh.core.errors import DataError, UsageError
 from hellofresh.core.files import write_jsonl
 from hellofresh.core.parquet import write_parquet
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.life.state import labels_are_public
+from hellofresh.releases.life.phases import labels_are_public
 from hellofresh.results.scoring.scores import beside_others
 from hellofresh.results.split.tables import Score
 from hellofresh.runs.evaluate import resumed
@@ -146,7 +146,9 @@ def _show_run(folder: Path, output: CommandOutput) -> None:
     with snapshot(folder) as journal:
         answers = len(journal)
         refused = _refused(entry for entry in journal.entries() if entry.step == "classify")
-    scores = _beside_others(Workspace.from_environment(), record, folder.name) if record else []
+    workspace, scores = Workspace.from_environment(), list[Score]()
+    if record is not None and _is_public(workspace, record):
+        scores = beside_others(workspace, record.evaluation.edition, record.evaluation.task, folder.name)
     own = next((one for one in scores if one.origin == folder.name), None)
     score = own and {name: getattr(own, name) for name in ("metric", "value", "low", "high", "n")}
     whole = {"run": folder.name, "state": _state(folder), "answers": answers, **_numbers(record), "score": score}
@@ -309,12 +311,6 @@ def _is_public(workspace: Workspace, record: RunRecord) -> bool:
     """Whether the labels of a run's samples are public and in the workspace."""
     named = record.evaluation.edition, record.evaluation.task.name
     return record.evaluation.split == "main" and named in workspace.released() and labels_are_public(workspace, *named)
-
-
-def _beside_others(workspace: Workspace, record: RunRecord, name: str) -> list[Score]:
-    if not _is_public(workspace, record):
-        return []
-    return beside_others(workspace, record.evaluation.edition, record.evaluation.task, name)
 
 
 def _tables(folder: Path) -> Iterator[tuple[str, _Schema, Iterator[Mapping[str, object]]]]:

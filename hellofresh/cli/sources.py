@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from collectors import sample
-from collectors.jobs import asked_job, collect_ratings, notes_source
+from collectors.jobs import JobRequest, collect_ratings, notes_source
 from collectors.notes import fill_texts
 from collectors.notes.bridging import BridgingReport
 from collectors.notes.snapshot import PUBLIC_URL, DumpRequest, DumpSnapshot, download
@@ -40,7 +40,7 @@ def collect(options: argparse.Namespace, output: CommandOutput) -> int:
     if options.download and options.dump is not None:
         raise UsageError("--dump and --download", expected="one of the two", code="two-sources")
     if options.download:
-        options.dump = [fetch_snapshot(options, output).folder]
+        options = argparse.Namespace(**vars(options) | {"dump": [fetch_snapshot(options, output).folder]})
     elif options.date or options.ratings:
         raise UsageError(
             "--date and --ratings say what to download", fix="Use them with --download.", code="no-download"
@@ -48,7 +48,7 @@ def collect(options: argparse.Namespace, output: CommandOutput) -> int:
     with TemporaryDirectory() as unkept:
         with output.progress(f"prepare {options.task} {options.quarter}") as bar:
             aside = Path(unkept) if options.explain else None
-            job = asked_job(workspace, Settings.load(), options, aside, bar.line)
+            (job,) = JobRequest(workspace, Settings.load(), options, True, aside, bar.line).jobs()
         if options.explain:
             with output.progress(f"explain {job.task.name} {job.quarter}") as bar:
                 found = job.collect(bar.line)

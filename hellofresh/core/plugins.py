@@ -85,7 +85,8 @@ def _anything(name: str, one: object, others: Iterable[object]) -> None:
 class Registry(MutableMapping[str, T]):
     """Objects by name: this package's, then those of other packages.
 
-    The latter are loaded when the registry is first used, since their modules import what defines it.
+    The latter are loaded when one that is not ours, or all, are first asked for: their modules import what defines the
+    registry, and it takes time to read all entry points.
 
     Args:
         kind: what they are, in the singular.
@@ -134,7 +135,8 @@ class Registry(MutableMapping[str, T]):
         self._all[name] = one
 
     def __getitem__(self, name: str) -> T:
-        return self._all[name]
+        is_ours = name in self._own and "_all" not in self.__dict__
+        return self._own[name] if is_ours else self._all[name]
 
     def __setitem__(self, name: str, one: T) -> None:
         self._all[name] = one

@@ -147,7 +147,7 @@ def ocr_parameters() -> Parameters:
 
 
 _KEYPOINTS, _KEYPOINT_SIDE, _LEAST_KEYPOINTS = 500, 512, 8
-_NEAREST, _PIXELS, _LARGEST_SCALE = 0.75, 4.0, 8.0
+_NEAREST, _PIXELS, _LARGEST_SCALE = 0.75, 4.0, 8.0  # the first is Lowe's ratio: clearly nearer than the next
 
 
 _Keypoints = tuple[NDArray[np.float32], NDArray[np.float32]]

@@ -229,10 +229,13 @@ def system_means(
     found = []
     for system in systems:
         for (name,), rows in own.filter(pl.col("system") == system).sort("part").group_by("part", maintain_order=True):
-            found.append(
-                SystemMean(system, str(name), rows["sample"].n_unique(), _mean(rows, "value", criterion.limits))
-            )
+            found.append(SystemMean(system, str(name), rows["sample"].n_unique(), mean_rating(rows, criterion)))
     return found
+
+
+def mean_rating(rows: pl.DataFrame, criterion: Criterion) -> ClusteredMean:
+    """The mean of a system's ratings on a criterion, with an interval over other posts and other raters."""
+    return _mean(rows, "value", criterion.limits)
 
 
 def _mean(rows: pl.DataFrame, column: str, limits: tuple[float, float]) -> ClusteredMean:

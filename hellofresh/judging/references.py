@@ -12,12 +12,12 @@ from hellofresh.core.quarters import utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.people import SystemResponse
 from hellofresh.judging.study import StudyFiles, read_responses
-from hellofresh.releases.candidates import read_candidates
+from hellofresh.releases.collection import read_candidates
 from hellofresh.releases.draw.duplicates import METHOD, near_duplicates
 from hellofresh.releases.exposure import waits
 from hellofresh.releases.life.load import load_release
 from hellofresh.releases.life.manifest import MANIFEST
-from hellofresh.releases.life.state import labels_are_public
+from hellofresh.releases.life.phases import labels_are_public
 from hellofresh.submissions.format import Fault, Prediction
 from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.outputs import Response

@@ -29,7 +29,7 @@ MOST_COMMENT = 4_000
 _PATIENCE_S = 30.0
 _LINE_ID = re.compile(r"[0-9a-f]{32}")
 _LINE_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z", re.ASCII)
-_MOST_SECONDS = 10**7
+_MOST_SECONDS = 10**7  # four months; a larger number is no time on a page
 _MOST_LINE = 1 << 20
 
 

@@ -515,6 +515,11 @@ def is_baseline(name: str) -> bool:
     )
 
 
+def learns(name: str) -> bool:
+    """Whether a name is that of a baseline that fits a classifier to earlier labels, which takes seconds."""
+    return name in (WordRegression.name, SentenceRegression.name)
+
+
 def check_model_name(name: str) -> None:
     """Check a model's name before doing any work.
 

@@ -14,7 +14,7 @@ from hellofresh.evidence.retrieval.retrievers import open_retriever
 from hellofresh.models import Answer, Finish, ModelSpec, Request
 from hellofresh.tasks import EvidenceQuery
 
-_DEPTH = 100
+_DEPTH = 100  # the metrics look at the first 20
 _PACKAGES = ("numpy", "pystemmer", "onnxruntime", "tokenizers")
 
 

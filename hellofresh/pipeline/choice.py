@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from collectors.jobs import bundled_jobs
-from hellofresh.config import Settings
-from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition, Frozen
 from hellofresh.core.errors import DataError, UsageError
 from hellofresh.core.workspace import Workspace
-from hellofresh.pipeline.release import collect_and_build
-from hellofresh.pipeline.steps import Show, Steps
+from hellofresh.pipeline.answering import Show
 from hellofresh.releases.life.load import load_release
-from hellofresh.releases.life.state import labels_are_public, reveal
-from hellofresh.runs.evaluate import evaluate
-from hellofresh.runs.evaluation import Evaluation
+from hellofresh.releases.life.phases import labels_are_public
 from hellofresh.tasks import TASKS, get_task
 
 
@@ -53,6 +45,8 @@ def choose_edition(
                 fix="Leave --dry-run out: the bundled sample is built then.",
                 code="no-release",
             )
+        from hellofresh.pipeline.release import build_bundled  # with all collectors, which only a first run needs
+
         chosen = build_bundled(workspace, show, task or "x-notes", ("always-yes", "coin"))
         where = "the bundled sample, which shows how it works and ranks no systems"
     show.say(f"{chosen[1]} {chosen[0]}: {where}")
@@ -77,27 +71,3 @@ def _newest(workspace: Workspace, edition: Edition | None, task: str | None) -> 
             continue
         return which
     return None
-
-
-def build_bundled(workspace: Workspace, show: Show, name: str, baselines: Sequence[str]) -> tuple[Edition, str]:
-    """Build the newest quarter with public labels of a task's bundled sample, and run baselines on it.
-
-    Raises:
-        UsageError: if the bundled sample does not cover the task.
-    """
-    jobs = [job for job in bundled_jobs(workspace) if job.task.name == name]
-    if not jobs:
-        raise UsageError(
-            f"nothing of {name} is released here, and the bundled sample has none",
-            where=str(workspace.root),
-            expected="a task of the bundled sample, such as x-notes",
-            fix="Import a data set (hellofresh dataset import), or name another task.",
-            code="no-release",
-        )
-    settings = Settings.load()
-    job = [job for job in jobs if settings.release.calendar.of(job.quarter).reveals <= now()][-1]
-    collect_and_build(Steps(workspace, workspace.submissions(), show), settings, job, named=True)
-    reveal(workspace, job.quarter, job.task, now())
-    for baseline in baselines:
-        evaluate(workspace, Evaluation(job.quarter, job.task, baseline), lambda _: None)
-    return job.quarter, name

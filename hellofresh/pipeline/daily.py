@@ -65,12 +65,13 @@ from hellofresh.releases.collection import CollectionJob
 from hellofresh.releases.exposure import waits
 from hellofresh.releases.life.load import hydrate
 from hellofresh.releases.life.manifest import MANIFEST, read_manifest
+from hellofresh.releases.life.phases import Phase, phase_of
 from hellofresh.releases.life.record import record_waiting, refuse_others
-from hellofresh.releases.life.state import Phase, phase_of, state_of
+from hellofresh.releases.life.state import state_of
 from hellofresh.releases.publish.hub import TOKEN, Hub, ask_hub, publish_to_hub
 from hellofresh.results.board.build import build_board
 from hellofresh.runs.evaluation import Evaluation
-from hellofresh.runs.regimes import REGIMES, regimes_for
+from hellofresh.runs.regimes.registry import REGIMES, regimes_for
 from hellofresh.runs.runner import RunStopped
 from hellofresh.submissions.inbox import VARIABLE, Inbox, collect_inbox
 from hellofresh.submissions.released import due_in, record_accepted

@@ -10,19 +10,21 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from itertools import product
+from typing import Any
 
 import polars as pl
 
-from collectors.jobs import configured_ratings
+from collectors.jobs import bundled_jobs, configured_ratings
 from hellofresh.config import EvaluateSettings, Settings
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition, Frozen
-from hellofresh.core.errors import DataError, HelloFreshError, ReleaseError, SourceError, UnknownNameError
+from hellofresh.core.errors import DataError, HelloFreshError, ReleaseError, SourceError, UnknownNameError, UsageError
 from hellofresh.core.quarters import Quarter, utc_text
 from hellofresh.core.workspace import Workspace
-from hellofresh.models.catalogue import is_baseline
-from hellofresh.pipeline.sources import SourceRequest, collected_quarters, collection_jobs, living
-from hellofresh.pipeline.steps import Show, Steps, analyse_scored, answer, score
+from hellofresh.models.catalogue import is_baseline, learns
+from hellofresh.pipeline.answering import Show, answer
+from hellofresh.pipeline.sources import SourceRequest, collection_jobs, living, rated_quarters
+from hellofresh.pipeline.steps import Steps, analyse_scored, score
 from hellofresh.pipeline.takedown import take_down_with_pictures
 from hellofresh.pipeline.witness import Witness
 from hellofresh.releases.collection import CollectionJob, collect_quarter
@@ -30,21 +32,22 @@ from hellofresh.releases.draw.prospective import (
     Prospective,
     ResolutionReport,
     build_prospective,
-    load_prospective,
     prospective_splits,
     resolve,
 )
 from hellofresh.releases.draw.release import Built, build_release
 from hellofresh.releases.exposure import waits
+from hellofresh.releases.life.load import load_release
 from hellofresh.releases.life.manifest import calendar_of, read_manifest
+from hellofresh.releases.life.phases import labels_are_public
 from hellofresh.releases.life.record import is_waiting, record_opening
-from hellofresh.releases.life.state import labels_are_public, reveal
+from hellofresh.releases.life.state import reveal
 from hellofresh.releases.life.takedown import gone_samples
 from hellofresh.releases.publish.folder import publish_to_folder
 from hellofresh.releases.settings import ReleaseSettings
 from hellofresh.results.board.build import build_board
 from hellofresh.results.split.panel import ALL_PERIODS
-from hellofresh.runs.evaluate import is_finished
+from hellofresh.runs.evaluate import evaluate, is_finished
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.export import EvaluationReport
 from hellofresh.runs.record import finished_runs
@@ -54,6 +57,15 @@ from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 LEAVES_OUT = {"no-training-labels", "no-texts", "baseline-regime", "no-such-class"}
 """Errors for which a model is skipped with a note: no training labels, samples without filled-in texts, a
 regime that changes only the prompt, which baselines ignore, or a class that the task does not have."""
+EMBEDDED, SMOKE_SAMPLES, SEARCHED = "smollm2-135m", 10, 2
+"""The embedded model, and how many samples of the bundled sample it is asked about, by task and quarter, without and
+with a search: it is at chance level with any number, and takes a second for each, with a search six."""
+SEARCHING = {
+    "regime": "web-search",
+    "settings": ("pages=1", "page_words=200", "summary_words=30"),
+    "provider": "offline",
+    "prompts": "manual",
+}
 
 
 def run_release(
@@ -88,20 +100,34 @@ def run_release(
     for quarter, name in living(workspace):
         _or_wait(steps, partial(reveal_if_due, steps, quarter, name))
     drop_gone(steps)
-    limit = settings.evaluate.limit if limit is None else limit
+    limit, regimes = settings.evaluate.limit if limit is None else limit, settings.evaluate.regimes
     by_edition: dict[Edition, list[Task]] = defaultdict(list)
     for edition, name in [*((built.quarter, built.task) for built in releases), *named]:
         by_edition[edition].append(get_task(name))
-    # Baselines answer in seconds, so a first board is ready before language models run.
-    baselines = [model for model in models if is_baseline(model)]
-    others = [model for model in models if model not in baselines]
-    for round_of_models in filter(None, (baselines, others)):
-        which, most = ("baselines", len(by_edition)) if round_of_models is baselines else ("models", 2)
-        asked = product(settings.evaluate.regimes, round_of_models)
-        watch.step(f"asked      {which}: {_ask_all(steps, by_edition, most, list(asked), limit)}")
-        if round_of_models is baselines and others:
+    # Rules answer at once, so a first board is ready before anything learns or a language model runs.
+    kinds = {
+        "rules": [model for model in models if is_baseline(model) and not learns(model)],
+        "what learns": [model for model in models if learns(model)],
+        "models": [model for model in models if not is_baseline(model)],
+    }
+    rounds = {which: of_kind for which, of_kind in kinds.items() if of_kind}
+    shown, older = _of_sample(workspace, by_edition)
+    newer = {edition: tasks for edition, tasks in by_edition.items() if edition not in older}
+    for which, of_kind in rounds.items():
+        how = [{"model": model, "regime": regime, "limit": limit} for regime, model in product(regimes, of_kind)]
+        samples, runs = _ask_all(steps, newer if which == "models" else by_edition, how)
+        said = f"{samples:,} samples in {runs} runs"
+        if which == "models" and older:
+            left_out = ", ".join(map(str, sorted(older)))
+            steps.show.say(f"note: no model is asked about the old or unrevealed quarters of the sample: {left_out}")
+        if shown and EMBEDDED in of_kind:
+            searching = {**SEARCHING, "model": EMBEDDED, "limit": min(limit or SEARCHED, SEARCHED)}
+            samples, _ = _ask_all(steps, {shown[-1]: by_edition[shown[-1]]}, [searching])
+            said += f", {samples} with search"
+        watch.step(f"asked      {which}: {said}")
+        if len(rounds) > 1 and which == next(iter(rounds)):
             _say_board(steps, "first board")
-            watch.step("first board, of baselines alone")
+            watch.step(f"first board, of {which} alone")
     _score_others(steps, set(by_edition))
     run_lane(steps, settings.evaluate, models)
     if analyses:
@@ -113,19 +139,13 @@ def run_release(
     watch.step("published  what is open")
     for line in leaders(workspace):
         steps.show.last(line)
-    steps.show.last(f"Finished in {watch.whole:.0f} s. Look at it: hellofresh board serve")
 
 
 class _Watch:
     """Says how long each step took."""
 
     def __init__(self, show: Show) -> None:
-        self._show, self._start, self._last = show, time.monotonic(), time.monotonic()
-
-    @property
-    def whole(self) -> float:
-        """Seconds since the start."""
-        return time.monotonic() - self._start
+        self._show, self._last = show, time.monotonic()
 
     def step(self, what: str) -> None:
         before, self._last = self._last, time.monotonic()
@@ -133,35 +153,36 @@ class _Watch:
 
 
 def _ask_all(
-    steps: Steps,
-    by_edition: Mapping[Edition, Sequence[Task]],
-    most: int,
-    asked: Sequence[tuple[str, str]],
-    limit: int | None,
-) -> str:
-    """Ask by every regime and model, and score; returns what was asked, in words."""
-    reports: list[EvaluationReport | None] = []
-    editions = _asked_editions(steps.workspace, by_edition, most)
-    for edition in editions:
-        for task in by_edition[edition]:
+    steps: Steps, by_edition: Mapping[Edition, Sequence[Task]], how: Sequence[Mapping[str, Any]]
+) -> tuple[int, int]:
+    """Ask in each of these ways, fields of `Evaluation`, and score; returns the numbers of samples and runs."""
+    made: list[EvaluationReport] = []
+    for edition, tasks in sorted(by_edition.items()):
+        for task, one in product(tasks, how):
             if task.classes:  # written responses are judged by others
-                for regime, model in asked:
-                    reports.append(ask(steps, Evaluation(edition, task, model, regime, limit=limit), LEAVES_OUT))
+                evaluation = _as_smoke_test(steps.workspace, Evaluation(edition, task, **one))
+                made += filter(None, [ask(steps, evaluation, LEAVES_OUT)])
         score(steps, edition)
-    made = [report for report in reports if report is not None]
-    older = len(by_edition) - len(editions)
-    left = f"; {older} older quarters left out" if older else ""
-    return f"{sum(report.judged for report in made):,} samples in {len(made)} runs{left}"
+    return sum(report.judged for report in made), len(made)
 
 
-def _asked_editions(workspace: Workspace, by_edition: Mapping[Edition, Sequence[Task]], most: int) -> list[Edition]:
-    """The editions to ask about, in order; of the bundled sample the last `most`, as older ones are to train on."""
-    bundled = [
-        edition
-        for edition, tasks in sorted(by_edition.items())
-        if any(read_manifest(workspace.release(edition, task.name)).bundled for task in tasks)
-    ]
-    return [edition for edition in sorted(by_edition) if edition not in bundled[:-most]]
+def _as_smoke_test(workspace: Workspace, asked: Evaluation) -> Evaluation:
+    """Fewer samples than usual for the embedded model on the bundled sample: it is at chance level with any number."""
+    is_one = asked.model == EMBEDDED and read_manifest(workspace.release(asked.edition, asked.task.name)).bundled
+    return replace(asked, limit=asked.limit or SMOKE_SAMPLES) if is_one else asked
+
+
+def _of_sample(
+    workspace: Workspace, by_edition: Mapping[Edition, Sequence[Task]]
+) -> tuple[Sequence[Edition], AbstractSet[Edition]]:
+    """Of the bundled editions two to ask models about, with public labels if possible, and those only to train on."""
+    bundled, public = list[Edition](), list[Edition]()
+    for edition, tasks in sorted(by_edition.items()):
+        if any(read_manifest(workspace.release(edition, task.name)).bundled for task in tasks):
+            bundled.append(edition)
+            public += [edition] if all(labels_are_public(workspace, edition, task.name) for task in tasks) else []
+    shown = (public or bundled)[-2:]
+    return shown, set(bundled) - set(shown)
 
 
 def leaders(workspace: Workspace) -> Iterator[str]:
@@ -192,7 +213,8 @@ def _open_built(workspace: Workspace, releases: Sequence[Built]) -> None:
 
 def _say_board(steps: Steps, what: str) -> None:
     """Build the board from the current scores, and report its place."""
-    board = build_board(steps.workspace)
+    with steps.show.progress(f"build the {what}"):
+        board = build_board(steps.workspace)
     state = "unchanged, skipped" if board.skipped else "written"
     steps.show.say(
         f"The {what} of {', '.join(board.quarters)} is in {board.folder}: {state}. Look at it: hellofresh board serve"
@@ -294,15 +316,14 @@ def confirm_publication(witness: Witness) -> None:
 
 def _collect_and_build(steps: Steps, settings: Settings, asked: SourceRequest) -> list[Built]:
     found = []
-    sourced = settings.model_copy(update={"sources": asked.named or settings.sources})
-    if sourced.sources.x_notes is not None:
-        for quarter in collected_quarters(steps.workspace, sourced, asked):
-            try:
-                said = fit_voters(steps, sourced, quarter)
-            except SourceError as error:  # notes do not need ratings, and faults of their files are reported later
-                said = f"no voters are fitted for {quarter}: {error}"
-            if said:
-                steps.show.say(f"note: {said}")
+    sourced, quarters = rated_quarters(steps.workspace, settings, asked)
+    for quarter in quarters:
+        try:
+            said = fit_voters(steps, sourced, quarter)
+        except SourceError as error:  # notes do not need ratings, and faults of their files are reported later
+            said = f"no voters are fitted for {quarter}: {error}"
+        if said:
+            steps.show.say(f"note: {said}")
     for job in collection_jobs(steps.workspace, settings, asked):
         # A task collected from another task's source may lack samples in some quarters.
         named = bool(asked.quarters) and job.task.source == job.task.name
@@ -404,7 +425,7 @@ def resolve_split(
 ) -> ResolutionReport | None:
     """Resolve one prospective split, and report the outcome; raises as `resolve` and `Witness.confirm`."""
     workspace = witness.workspace
-    days = load_prospective(workspace, quarter, task).days
+    days = load_release(workspace, quarter, task, PROSPECTIVE).days
     manifest = read_manifest(workspace.release(quarter, task.name, PROSPECTIVE))
     if manifest.resolved is None and not manifest.bundled and days.deadline <= now():
         witness.confirm(f"the resolution of {task.name} {quarter}")
@@ -428,13 +449,13 @@ def run_lane(steps: Steps, settings: EvaluateSettings, models: Sequence[str]) ->
     workspace = steps.workspace
     for quarter, name in prospective_splits(workspace):
         task = get_task(name)
-        if now() < load_prospective(workspace, quarter, task).days.deadline:
+        if now() < load_release(workspace, quarter, task, PROSPECTIVE).days.deadline:
             for model in models:
                 asked = Evaluation(quarter, task, model, split=PROSPECTIVE, limit=settings.limit)
                 asked = within_budget(workspace, asked, settings.budget_usd)
                 ask(steps, asked, {"no-training-labels", "no-texts"})
         else:
-            last = load_prospective(workspace, quarter, task).days.reveals
+            last = load_release(workspace, quarter, task, PROSPECTIVE).days.reveals
             resolution = partial(resolve_split, steps.witness, quarter, task, steps.show.say)
             _or_wait(steps, partial(resolution, final=now() >= last))
     for quarter in sorted({quarter for quarter, _ in prospective_splits(workspace)}):
@@ -468,3 +489,27 @@ def ask(
         where = f"{evaluation.task.name} {evaluation.edition}" if evaluation.split == MAIN else "the prospective split"
         steps.show.say(f"note: {evaluation.model} is left out on {where}: {error.what}")
     return None
+
+
+def build_bundled(workspace: Workspace, show: Show, name: str, baselines: Sequence[str]) -> tuple[Edition, str]:
+    """Build the newest quarter with public labels of a task's bundled sample, and run baselines on it.
+
+    Raises:
+        UsageError: if the bundled sample does not cover the task.
+    """
+    jobs = [job for job in bundled_jobs(workspace) if job.task.name == name]
+    if not jobs:
+        raise UsageError(
+            f"nothing of {name} is released here, and the bundled sample has none",
+            where=str(workspace.root),
+            expected="a task of the bundled sample, such as x-notes",
+            fix="Import a data set (hellofresh dataset import), or name another task.",
+            code="no-release",
+        )
+    settings = Settings.load()
+    job = [job for job in jobs if settings.release.calendar.of(job.quarter).reveals <= now()][-1]
+    collect_and_build(Steps(workspace, workspace.submissions(), show), settings, job, named=True)
+    reveal(workspace, job.quarter, job.task, now())
+    for baseline in baselines:
+        evaluate(workspace, Evaluation(job.quarter, job.task, baseline), lambda _: None)
+    return job.quarter, name

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
-from collectors.jobs import bundled_jobs, configured_jobs
+from collectors.jobs import bundled_files, bundled_jobs, configured_jobs
+from collectors.sample import QUARTERS
 from hellofresh.config import Settings, SourceSettings
 from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.clock import now
@@ -113,6 +114,23 @@ def collected_quarters(workspace: Workspace, settings: Settings, request: Source
     """The quarters to collect: the named ones, else the current, the previous and the missed ones."""
     current, missed = Quarter.containing(now()), missed_quarters(workspace, settings, now())
     return request.quarters or sorted({*(quarter for quarter, _ in missed), current.previous(), current})
+
+
+def rated_quarters(
+    workspace: Workspace, settings: Settings, request: SourceRequest
+) -> tuple[Settings, Sequence[Quarter]]:
+    """The quarters whose ratings are fitted, with the settings that name their source; none without notes.
+
+    Of the bundled sample, those that are due to be revealed: ratings of notes tell their labels.
+    """
+    sources, quarters = request.named or settings.sources, list[Quarter]()
+    if not sources.any and request.sample:
+        sources = SourceSettings.model_validate({"x-notes": {"dump": str(bundled_files(workspace)[0])}})
+        known = [quarter for quarter in QUARTERS if quarter in (request.quarters or QUARTERS)]
+        quarters = [one for one in known if settings.release.calendar.of(one).reveals <= now()]
+    elif sources.x_notes is not None:
+        quarters = [*collected_quarters(workspace, settings, request)]
+    return settings.model_copy(update={"sources": sources}), quarters
 
 
 def living(workspace: Workspace) -> list[tuple[Quarter, str]]:

@@ -21,8 +21,9 @@ from hellofresh.pipeline.sources import DAYS_WAITED, living
 from hellofresh.releases.draw.escrow import Escrow
 from hellofresh.releases.draw.prospective import prospective_splits
 from hellofresh.releases.life.manifest import calendar_of, read_manifest
+from hellofresh.releases.life.phases import Phase
 from hellofresh.releases.life.record import publications_at_hand, real_releases, refuse_others
-from hellofresh.releases.life.state import Phase, QuarterState
+from hellofresh.releases.life.state import QuarterState
 from hellofresh.releases.publish._parts import ACCOUNT, PublishedAccount
 from hellofresh.submissions.receipts import find_submissions, read_receipt
 from hellofresh.tasks import get_task

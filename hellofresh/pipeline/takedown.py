@@ -17,8 +17,7 @@ from hellofresh.core.stages import Stage
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.web.pictures import PictureCache
 from hellofresh.pipeline.steps import Steps, score
-from hellofresh.releases.candidates import read_candidates
-from hellofresh.releases.collection import amend_account
+from hellofresh.releases.collection import amend_account, read_candidates
 from hellofresh.releases.erasure import LEAST, Erasure, find_files
 from hellofresh.releases.exposure import Place, places
 from hellofresh.releases.life.takedown import TakedownReport, take_down

@@ -25,8 +25,8 @@ from hellofresh.core.files import read_model, write_json
 from hellofresh.core.net.http import HttpClient, UnusableReplyError
 from hellofresh.core.quarters import parse_utc, utc_text
 from hellofresh.core.workspace import Workspace
+from hellofresh.releases.life.phases import release_events
 from hellofresh.releases.life.record import read_record
-from hellofresh.releases.life.state import release_events
 from hellofresh.runs.plan import run_events
 from hellofresh.submissions.receipts import receipt_events
 

@@ -1,33 +1,28 @@
-"""Candidates, the Parquet file that a collector writes and a release reads, and the counts of rows that were dropped.
-
-`candidates/<task>/<quarter>.parquet` has one row per candidate, sorted by id: `id`, `task`, `edition`, `period`,
-`date` (ISO 8601, UTC), `group`, `license`, `label`, the task's label facts, its extra columns (not released), then the
-sample's own fields (nested ones as structs).
-"""
+"""What a collector gives: candidates, its sources, and the counts of rows that were dropped."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
-from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 
-import polars as pl
-from pydantic import ConfigDict
+from pydantic import ConfigDict, JsonValue
 
-from hellofresh.core.errors import DataError
-from hellofresh.core.files import canonical_json
 from hellofresh.core.intake import Intake
-from hellofresh.core.parquet import write_parquet
-from hellofresh.core.texts import without_hidden
-from hellofresh.tasks import Task
-from hellofresh.tasks.samples import Candidate, Label, Sample, to_json
+from hellofresh.core.strict import Open
+from hellofresh.tasks.samples import Candidate, Sample
 
 _Reason = TypeVar("_Reason", bound=str)
 UNKNOWN_LABEL = -1
 """Key of counts over all labels together."""
+EXPOSED, LINEAGE, CROWDED = "exposed", "lineage", "same-group"
+LEFT_OUT = {
+    EXPOSED: "of a group that another release has: its labels would tell",
+    LINEAGE: "of a lineage that another candidate has: it would show what became of it",
+    CROWDED: "of a group (a post or claim) that another sample has: most of a group have the same label",
+}
+"""Reasons, in the funnel, for candidates that a release leaves out, see `hellofresh.releases.exposure`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,43 +137,10 @@ class Collection:
         return cls(candidates, Funnel(unit, len(candidates), (), kept), {}, sources)
 
 
-def write_candidates(path: Path, task: Task, candidates: Iterable[Candidate]) -> None:
-    """Write candidates sorted by id; raises DataError on a duplicate id."""
-    rows = sorted((_row(task, item) for item in candidates), key=lambda row: row["id"])
-    for before, after in pairwise(rows):
-        if before["id"] == after["id"]:
-            raise DataError(f"candidate {after['id']} is there twice", where=str(path), code="duplicate-id")
-    write_parquet(path, pl.DataFrame(rows, infer_schema_length=None), mode=0o600)
+class CollectionFacts(Open):
+    """Source files, settings and funnel of a collection."""
 
-
-def _row(task: Task, item: Candidate) -> dict[str, Any]:
-    sample = without_hidden(to_json(item.sample))
-    common = {name: sample.pop(name) for name in ("id", "task", "edition", "period", "date", "group", "license")}
-    facts = {name: item.label.facts.get(name) for name in task.label_facts}
-    extras = {name: item.extras.get(name) for name in task.extra_columns}
-    return {**common, "label": item.label.label, **facts, **extras, **sample}
-
-
-def read_candidates(path: Path, task: Task) -> list[Candidate]:
-    """Read candidates; raises DataError if the file is missing, not Parquet, or of another task."""
-    if not path.is_file():
-        raise DataError("no candidates", where=str(path), code="missing-file", fix="Run 'hellofresh collect' first.")
-    try:
-        rows = pl.read_parquet(path).to_dicts()
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise DataError(f"not a readable Parquet file ({error})", where=str(path), code="bad-parquet") from error
-    found = []
-    for row in rows:
-        try:
-            label = Label(row["id"], row.pop("label"), {name: row.pop(name, None) for name in task.label_facts})
-            extras = {name: value for name in task.extra_columns if (value := row.pop(name, None)) is not None}
-        except KeyError as error:
-            raise DataError(
-                f"no column {error.args[0]}",
-                where=str(path),
-                expected=f"candidates of {task.name}",
-                fix="Run 'hellofresh collect' again.",
-                code="missing-column",
-            ) from None
-        found.append(Candidate(task.parse_sample(canonical_json(row), where=f"{path}: {row['id']}"), label, extras))
-    return found
+    sources: tuple[SourceFile, ...]
+    parameters: dict[str, JsonValue]
+    funnel: Funnel
+    warnings: tuple[str, ...]

@@ -1,52 +1,36 @@
-"""Running a collector and storing its result: the candidates and an account of all other rows."""
+"""Running a collector and storing its result: the candidates and an account of all other rows.
+
+`candidates/<task>/<quarter>.parquet` has one row per candidate, sorted by id: `id`, `task`, `edition`, `period`,
+`date` (ISO 8601, UTC), `group`, `license`, `label`, the task's label facts, its extra columns (not released), then the
+sample's own fields (nested ones as structs).
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, JsonValue, ValidationError
+import polars as pl
+from pydantic import Field, ValidationError
 
 from hellofresh.core.errors import DataError, ReleaseError, SourceError, WorkspaceError
-from hellofresh.core.files import (
-    canonical_json,
-    model_fault,
-    read_sealed,
-    sha256_file,
-    write_jsonl,
-    write_sealed,
-)
+from hellofresh.core.files import canonical_json, model_fault, read_sealed, sha256_file, write_jsonl, write_sealed
 from hellofresh.core.makers import makers, plugin_makers
 from hellofresh.core.net.lock import locked
+from hellofresh.core.parquet import write_parquet
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.stages import Stage
-from hellofresh.core.strict import Open
 from hellofresh.core.texts import without_hidden
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.candidates import UNKNOWN_LABEL, Collection, Drop, Funnel, SourceFile, write_candidates
+from hellofresh.releases.candidates import LEFT_OUT, UNKNOWN_LABEL, Collection, CollectionFacts, Drop, Funnel
 from hellofresh.tasks import Task, task_makers
-from hellofresh.tasks.samples import Sample, to_json
+from hellofresh.tasks.samples import Candidate, Label, Sample, to_json
 
 Progress = Callable[[str], None]
-EXPOSED, LINEAGE, CROWDED = "exposed", "lineage", "same-group"
-_LEFT_OUT = {
-    EXPOSED: "of a group that another release has: its labels would tell",
-    LINEAGE: "of a lineage that another candidate has: it would show what became of it",
-    CROWDED: "of a group (a post or claim) that another sample has: most of a group have the same label",
-}
-"""Reasons, in the funnel, for candidates that a release leaves out, see `hellofresh.releases.exposure`."""
-
-
-class CollectionFacts(Open):
-    """Source files, settings and funnel of a collection."""
-
-    sources: tuple[SourceFile, ...]
-    parameters: dict[str, JsonValue]
-    funnel: Funnel
-    warnings: tuple[str, ...]
 
 
 class CollectionAccount(CollectionFacts):
@@ -65,13 +49,55 @@ class CollectionAccount(CollectionFacts):
         """
         gone = Counter(sample.period for samples in left_out.values() for sample in samples)
         kept = {name: {UNKNOWN_LABEL: sum(labels.values()) - gone[name]} for name, labels in self.funnel.kept.items()}
-        drops = (Drop(reason, _LEFT_OUT[reason], len(samples)) for reason, samples in left_out.items() if samples)
+        drops = (Drop(reason, LEFT_OUT[reason], len(samples)) for reason, samples in left_out.items() if samples)
         funnel = replace(self.funnel, kept=kept, drops=(*self.funnel.drops, *drops))
         return CollectionFacts(sources=self.sources, parameters=self.parameters, funnel=funnel, warnings=self.warnings)
 
     def write(self, path: Path) -> None:
         """Write the account with a hash of its content, so that a damaged one is not copied into a release."""
         write_sealed(path, self.model_dump(mode="json"), mode=0o600)
+
+
+def write_candidates(path: Path, task: Task, candidates: Iterable[Candidate]) -> None:
+    """Write candidates sorted by id; raises DataError on a duplicate id."""
+    rows = sorted((_row(task, item) for item in candidates), key=lambda row: row["id"])
+    for before, after in pairwise(rows):
+        if before["id"] == after["id"]:
+            raise DataError(f"candidate {after['id']} is there twice", where=str(path), code="duplicate-id")
+    write_parquet(path, pl.DataFrame(rows, infer_schema_length=None), mode=0o600)
+
+
+def _row(task: Task, item: Candidate) -> dict[str, Any]:
+    sample = without_hidden(to_json(item.sample))
+    common = {name: sample.pop(name) for name in ("id", "task", "edition", "period", "date", "group", "license")}
+    facts = {name: item.label.facts.get(name) for name in task.label_facts}
+    extras = {name: item.extras.get(name) for name in task.extra_columns}
+    return {**common, "label": item.label.label, **facts, **extras, **sample}
+
+
+def read_candidates(path: Path, task: Task) -> list[Candidate]:
+    """Read candidates; raises DataError if the file is missing, not Parquet, or of another task."""
+    if not path.is_file():
+        raise DataError("no candidates", where=str(path), code="missing-file", fix="Run 'hellofresh collect' first.")
+    try:
+        rows = pl.read_parquet(path).to_dicts()
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise DataError(f"not a readable Parquet file ({error})", where=str(path), code="bad-parquet") from error
+    found = []
+    for row in rows:
+        try:
+            label = Label(row["id"], row.pop("label"), {name: row.pop(name, None) for name in task.label_facts})
+            extras = {name: value for name in task.extra_columns if (value := row.pop(name, None)) is not None}
+        except KeyError as error:
+            raise DataError(
+                f"no column {error.args[0]}",
+                where=str(path),
+                expected=f"candidates of {task.name}",
+                fix="Run 'hellofresh collect' again.",
+                code="missing-column",
+            ) from None
+        found.append(Candidate(task.parse_sample(canonical_json(row), where=f"{path}: {row['id']}"), label, extras))
+    return found
 
 
 def read_account_file(path: Path) -> CollectionAccount:

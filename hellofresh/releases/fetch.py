@@ -9,7 +9,7 @@ from hellofresh.core.errors import ReleaseError, UsageError
 from hellofresh.core.executors import completed
 from hellofresh.core.net.below import BelowError, files_below
 from hellofresh.releases.life.manifest import MANIFEST, PREVIOUS
-from verifier.manifest import MAX_HISTORY_BYTES, MAX_MANIFEST_BYTES, MAX_VERSIONS, Manifest, bad_path, read_manifest
+from verifier.manifest import MAX_HISTORY_BYTES, MAX_MANIFEST_BYTES, MAX_VERSIONS, ManifestFile, bad_path, read_manifest
 
 MAX_FILES = 200
 MAX_TOTAL_BYTES = 4_000_000_000
@@ -48,7 +48,7 @@ async def _fetch(base: str, folder: Path, timeout_s: float, quiet_s: float) -> N
             if not await files.take(name, folder / name, most_bytes=most):
                 raise _failed(f"{base}{name}", "the server has no such file")
 
-        async def take_manifest(name: str) -> Manifest:
+        async def take_manifest(name: str) -> ManifestFile:
             await take(name, MAX_MANIFEST_BYTES)
             try:
                 return read_manifest(folder / name)
@@ -69,7 +69,7 @@ async def _fetch(base: str, folder: Path, timeout_s: float, quiet_s: float) -> N
             newer = older
 
 
-def _check(manifest: Manifest, base: str) -> None:
+def _check(manifest: ManifestFile, base: str) -> None:
     """Refuse a manifest with unsafe paths or too much data."""
     files = manifest["files"]
     wrong = [fault for entry in files if (fault := bad_path(entry["path"]))]

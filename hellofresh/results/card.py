@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from hellofresh import __version__
+from hellofresh.core.clock import now
 from hellofresh.core.errors import DataError
 from hellofresh.results.comparison import ScoreComparison
 from hellofresh.results.score_files import ItemScores
@@ -42,16 +43,16 @@ def card_of(compared: ScoreComparison, command: str = "hellofresh compare") -> l
     """The card of a comparison, as rows of `field`, `what` and `value`.
 
     Args:
-        compared: of all pairs, not with a baseline.
+        compared: of all pairs, not with a baseline, nor corrected by people's labels.
         command: how it was made.
 
     Raises:
-        DataError: if it was made with a baseline, or a check at the shape of its matrix fails.
+        DataError: if it was made otherwise, or a check at the shape of its matrix fails.
     """
     if compared.scores is None or compared.found is None or compared.families is not None:
-        fix = "Leave out --baseline."
+        fix = "Leave out --baseline and --human."
         raise DataError("a card is of all pairs", expected="a comparison of all pairs", fix=fix, code="no-card")
-    return [asdict(row) for row in card_rows(compared.scores, compared.found, command)]
+    return [asdict(row) for row in card_rows(compared.scores, compared.found, f"{now():%Y-%m-%d}, {command}")]
 
 
 def card_rows(scores: ItemScores, found: Differences, command: str) -> list[CardRow]:

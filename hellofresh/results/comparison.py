@@ -8,9 +8,9 @@ the items of both.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import filterfalse
 from math import isnan
 
 import numpy as np
@@ -21,9 +21,10 @@ from hellofresh.results.score_files import ItemScores, check_size
 from hellofresh.stats.arrays import Bools, Floats, Ints
 from hellofresh.stats.clusters import cluster_sums, effective_clusters, members
 from hellofresh.stats.draws import draw_jointly, first_place
-from hellofresh.stats.intervals import few_clusters, metric_interval, t_quantile, unbounded_intervals
+from hellofresh.stats.intervals import few_clusters, metric_interval, t_quantiles, times_too_few, unbounded_limits
 from hellofresh.stats.metrics import Metric, mean, ratio
 from hellofresh.stats.paired import SAME
+from hellofresh.stats.predicted import corrected_means
 from hellofresh.stats.ranking import (
     SIGNIFICANCE,
     Differences,
@@ -39,7 +40,16 @@ MISSING = ("fit", "wrong", "drop")
 """Ways with missing scores."""
 _WAYS = {"fit": "left out, and effects of items and systems fitted", "wrong": "counted as the worst score",
          "drop": "items that lack a score left out"}  # fmt: skip
-_FEW_APART, _MANY_PAIRED = 10, 2_000
+_MANY_PAIRED = 2_000
+_FEWEST_LABELS, _FEW_LABELS, _CHOSEN = 10, 30, 0.01
+FEW_APART = 10
+"""Below so many items on which two systems differ, counts are too few."""
+SKEWED_PAIR = 0.4
+"""Part of the clusters that Cochran's rule asks for, from which on t is too short for a difference."""
+ROUGH = "~"
+"""The mark of an interval that may hold the truth less often than it says."""
+_WHY_ROUGH = ("may hold the truth in as few as 90% of cases, not 95%: too few items for scores so skewed "
+              f"(Cochran's rule), or fewer than {FEW_APART} on which the two differ.")  # fmt: skip
 _POWER, _MOST_NEEDED, _FAR = 0.8, 10_000_000, 30.0
 _MANY_CELLS = 1_000_000
 """With more cells, resamples are drawn of clusters in random blocks."""
@@ -54,14 +64,15 @@ class ScoreComparison:
         said: how columns were interpreted.
         notes: robustness of the lead, and caveats.
         table: one row a system, the best first: `rank` with the best and the worst that the data allow, `tie_group`,
-            `mean` with its 95% interval, `first` (probability of being first), `items` that it has a score on.
+            `mean` with its 95% interval, `first` (probability of being first), `items` that it has a score on, and
+            `rough`: whether the interval may hold the truth less often than that.
         pairs: one row a pair: `difference` of means with an interval that holds for all pairs together, `p_value`, and
-            `adjusted` for all pairs (step-down max-t).
+            `adjusted` for all pairs (step-down max-t), and `rough`.
         detectable: true difference that is detected with a power of 80%, median over pairs.
         needed: number of items for 80% power at the leader's lead over the second; None without a lead.
         to_lose: smallest number of items without which the lead is lost.
         halves: how often two random halves of the items have the same leader.
-        scores, found, tables, families: what was compared, for the card.
+        scores, found, families: what was compared, for the card.
     """
 
     sentence: str
@@ -75,7 +86,6 @@ class ScoreComparison:
     halves: float | None
     scores: ItemScores | None = field(default=None, repr=False)
     found: Differences | None = field(default=None, repr=False)
-    tables: Floats | None = field(default=None, repr=False)
     families: Ints | None = field(default=None, repr=False)
 
     def shown(self) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
@@ -86,11 +96,13 @@ class ScoreComparison:
             line = {"system": row["system"], "rank": f"{row['rank']}{places}"}
             line |= {"tie group": str(row["tie_group"])} if "tie_group" in row else {}
             limits = "(no variation)" if isnan(row["low"]) else f"[{row['low']:.3f}, {row['high']:.3f}]"
-            line |= {"mean": f"{row['mean']:.3f} {limits}"}
+            line |= {"mean": f"{row['mean']:.3f} {limits}{ROUGH if row['rough'] else ''}"}
+            line |= {"judge": f"{row['judge']:.3f}", "labels": f"{row['labels']:,}"} if "labels" in row else {}
             systems.append({**line, "first": chance(row["first"]), "items": f"{row['items']:,}"})
         for row in self.pairs.to_dicts():
             line = {"one": row["one"], "two": row["two"], "items": f"{row['n']:,}"}
             line |= {"difference": f"{row['difference']:+.3f} {_limits(row['low'], row['high'])}"}
+            line["difference"] += ROUGH if row["rough"] else ""
             pairs.append({**line, "p": f"{row['p_value']:.3g}", "p, all pairs": f"{row['adjusted']:.3g}"})
         return systems, pairs
 
@@ -128,7 +140,24 @@ class _Fit:
     low: Floats
     high: Floats
     first: Floats
-    skewed: Bools
+
+
+@dataclass(frozen=True, slots=True)
+class _Errors:
+    """Errors of means that are known.
+
+    Attributes:
+        of_pairs, of_means: shape (systems, clusters), independent parts of the errors of differences and of means.
+        worth: shape (systems, systems), the effective clusters of each pair.
+        freedom: shape (systems,), those of each mean.
+        inflation: shape (systems, systems), of the errors of differences.
+    """
+
+    of_pairs: Floats
+    of_means: Floats
+    worth: Floats
+    freedom: Floats
+    inflation: Floats | float = 1.0
 
 
 def compare_scores(
@@ -153,8 +182,10 @@ def compare_scores(
         raise UnknownNameError("system", baseline, scores.systems)
     scores, lacking = _sorted(scores), _lacking(scores)
     worst = scores.limits[1 if lower_is_better else 0]
-    absent = bool(np.isnan(scores.values).any())
-    wrong = replace(scores, values=np.where(np.isnan(scores.values), worst, scores.values))
+    gaps = np.isnan(scores.values)
+    reach = [one and ((min(one[0], worst), max(one[1], worst)) if gap.any() else one)
+             for one, gap in zip(scores.ranges, gaps, strict=True)] if scores.ranges else []  # fmt: skip
+    wrong = replace(scores, values=np.where(gaps, worst, scores.values), ranges=reach)
     if missing == "wrong":
         scores = wrong
     elif missing == "drop":
@@ -162,6 +193,8 @@ def compare_scores(
     else:
         scores = _kept(scores, np.isfinite(scores.values).sum(axis=0) > 1)  # an item with one system compares nothing
     check_size(*scores.values.shape)
+    if scores.labels is not None:
+        _check_labels(scores, np.isfinite(scores.labels).sum(axis=1))
     low, high = scores.limits
     limits = (low, high) if low < high else (low - 0.5, high + 0.5)
     metric, families = mean("mean", limits, higher_is_better=not lower_is_better), None
@@ -169,7 +202,7 @@ def compare_scores(
         own = np.array(scores.systems) == baseline
         families = np.where(own[:, None] ^ own, 0, -1)
     made = _compared(scores, metric, families, baseline)
-    if not absent:
+    if not gaps.any():
         return made
     notes = [f"missing: {lacking}; {_WAYS[missing]}.", *made.notes]
     if missing != "fit":
@@ -178,33 +211,81 @@ def compare_scores(
     if _verdict(made, baseline) == _verdict(other, baseline):
         notes.insert(1, "With missing scores as wrong the verdict is the same.")
         return replace(made, notes=notes)
-    sentence = (
-        f"The verdict depends on what a missing score counts. Left out: {made.sentence} As wrong: {other.sentence}"
-    )
-    return replace(made, sentence=sentence, notes=notes)
+    both = f"Left out: {made.sentence} As wrong: {other.sentence}"
+    return replace(made, sentence=f"The verdict depends on what a missing score counts. {both}", notes=notes)
 
 
 def _compared(
     scores: ItemScores, metric: Metric, families: Ints | None, baseline: str, *, brief: bool = False
 ) -> ScoreComparison:
     """The comparison of one reading of the missing scores; a brief one has no notes."""
+    if scores.labels is not None:
+        return _corrected(scores, metric, families, baseline)
     tables = _tables(scores, metric)
     whole = np.asarray(np.isfinite(scores.values).all(axis=0))
     fit = _complete(scores, tables, metric, families) if whole.all() else _fitted(scores, metric, families)
     order = np.argsort(-metric.sign * fit.found.values, kind="stable")
     sentence = _sentence(scores, fit.found, order, baseline)
-    table, pairs = _rows(scores, fit, order, baseline), _pair_rows(scores, fit.found, order, baseline)
+    rough = _rough(scores, tables, metric)
+    table = _rows(scores, fit, order, rough[0], baseline)
+    pairs = _pair_rows(scores, fit.found, order, rough[1], baseline)
     if brief:
         return ScoreComparison(sentence, scores.said, [], table, pairs, 0.0, None, None, None)
     notes = [] if whole.all() else [_missing(scores, metric, whole, fit.found, families)]
     if few_clusters(tables.shape[1], fit.found.effective_clusters):
         worth = f"{tables.shape[1]:,} clusters of items that weigh as much as {fit.found.effective_clusters:.1f}"
         notes.append(f"few: {worth} of one size; read intervals and p-values with care.")
-    notes += _marks(scores, fit, order)
+    notes += _marks(scores, fit, table, pairs)
     more, carried = _carried(scores, metric, fit.found, order, tables, baseline=baseline)
-    return ScoreComparison(
-        sentence, scores.said, [*notes, *more], table, pairs, *carried, scores, fit.found, tables, families
+    return ScoreComparison(sentence, scores.said, [*notes, *more], table, pairs, *carried, scores, fit.found, families)
+
+
+def _check_labels(scores: ItemScores, counts: Ints) -> None:
+    """Refuse labels of too few items of a system, and a judge that lacks scores.
+
+    Raises:
+        DataError: if so.
+    """
+    for name, count, gap in zip(scores.systems, counts, np.isnan(scores.values).sum(axis=1), strict=True):
+        if count < _FEWEST_LABELS or gap:
+            what = f"{name}: people labelled {count:,} items, and the judge did not score {gap:,}"
+            fix = "Label more items, drawn by chance; --missing drop leaves out items without a score."
+            raise DataError(
+                what, expected=f"{_FEWEST_LABELS} labels or more, and all scores", fix=fix, code="too-few-labels"
+            )
+
+
+def _corrected(scores: ItemScores, metric: Metric, families: Ints | None, baseline: str) -> ScoreComparison:
+    """The comparison of a judge's scores, corrected by people's labels of a part of the items."""
+    labels = np.asarray(scores.labels)
+    member, clusters = members(scores.clusters, len(scores.items))
+    means, influence, worth, weights, apart = corrected_means(scores.values, labels, member, clusters)
+    errors = _Errors(influence, influence, np.minimum.outer(worth, worth), worth)
+    fit, counts = _by_influence(scores, metric, families, means, errors), np.isfinite(labels).sum(axis=1)
+    order = np.argsort(-metric.sign * means, kind="stable")
+    judged = {"judge": scores.values.mean(axis=1)[order].tolist(), "labels": counts[order].tolist()}
+    rough = np.zeros(fit.found.worth.shape, dtype=np.bool_)
+    table = _rows(scores, fit, order, rough[0], baseline).with_columns(
+        pl.Series(name, one) for name, one in judged.items()
     )
+    detectable = float(np.median(fit.found.detectable()[np.triu_indices(len(order), 1)]))
+    names, bound = np.array(scores.systems), t_quantiles(1 - _CHOSEN / (2 * len(order)), worth - 1)
+    span = " to ".join(f"{one:,}" for one in sorted({counts.min(), counts.max()}))
+    notes = [
+        f"Means are people's: labels of {span} of {len(scores.items):,} items, and the judge's scores of the others "
+        f"with a weight of {weights.min():.2f} to {weights.max():.2f} (prediction-powered inference).",
+        "Labels have to be of items drawn by chance, not of those that are hard, good or unclear.",
+        f"{len(scores.items):,} items can tell differences of {detectable:.3g} (80% power, median of the pairs).",
+    ]
+    if some := ", ".join(names[np.abs(apart) > bound][:_NAMED]):
+        notes.insert(0, f"Warning: the judge scores labelled items of {some} unlike the others: not drawn by chance?")
+    if some := ", ".join(names[worth < _FEW_LABELS][:_NAMED]):
+        notes.append(f"few: {some}: fewer than {_FEW_LABELS} labelled items or clusters; read intervals with care.")
+    sentence, pairs = (
+        _sentence(scores, fit.found, order, baseline),
+        _pair_rows(scores, fit.found, order, rough, baseline),
+    )
+    return ScoreComparison(sentence, scores.said, notes, table, pairs, detectable, None, None, None)
 
 
 def _sorted(scores: ItemScores) -> ItemScores:
@@ -212,13 +293,13 @@ def _sorted(scores: ItemScores) -> ItemScores:
     items, systems = (sorted(range(len(names)), key=lambda k: names[k]) for names in (scores.items, scores.systems))
     clusters = scores.clusters
     if clusters is not None:
-        clusters = np.unique(clusters[items], return_inverse=True)[1].astype(np.int64)
-        first = {number: place for place, number in reversed(list(enumerate(clusters.tolist())))}
-        renamed = {number: rank for rank, number in enumerate(sorted(first, key=lambda number: first[number]))}
-        clusters = np.array([renamed[number] for number in clusters.tolist()], dtype=np.int64)
+        ordered = clusters[items].tolist()
+        renamed = {number: rank for rank, number in enumerate(dict.fromkeys(ordered))}
+        clusters = np.array([renamed[number] for number in ordered], dtype=np.int64)
     return replace(
         scores, systems=[scores.systems[k] for k in systems], items=[scores.items[k] for k in items],
         values=scores.values[np.ix_(systems, items)], clusters=clusters,
+        labels=None if scores.labels is None else scores.labels[np.ix_(systems, items)],
         ranges=[scores.ranges[k] for k in systems] if scores.ranges else [],
     )  # fmt: skip
 
@@ -246,20 +327,16 @@ def _verdict(made: ScoreComparison, baseline: str) -> object:
     return leader, frozenset(beaten)
 
 
-def _marks(scores: ItemScores, fit: _Fit, order: Ints) -> list[str]:
-    """Which intervals are not to be relied on."""
-    names, notes = np.array(scores.systems), []
-    if fit.skewed.any():
-        some = ", ".join(names[fit.skewed][:_NAMED])
-        notes.append(f"skewed: {some}: without a scale, the interval of the mean holds it less often than 95%.")
-    if still := ", ".join(names[np.isnan(fit.low)][:_NAMED]):
+def _marks(scores: ItemScores, fit: _Fit, table: pl.DataFrame, pairs: pl.DataFrame) -> list[str]:
+    """Which intervals are not to be relied on, and why."""
+    notes, apart = [], pairs.filter("rough")
+    of_two = (apart["one"] + " and " + apart["two"]).to_list()
+    for what, some in (("of", table.filter("rough")["system"].to_list()), ("between", of_two)):
+        if some:
+            more = [f"{len(some) - _NAMED:,} more"] if len(some) > _NAMED else []
+            notes.append(f"{ROUGH} the interval {what} {', '.join(some[:_NAMED] + more)} {_WHY_ROUGH}")
+    if still := ", ".join(np.array(scores.systems)[np.isnan(fit.low)][:_NAMED]):
         notes.append(f"no variation: {still}: all scores are equal, and without a scale there is no interval.")
-    one, two = scores.values[order[:2]]
-    both = np.isfinite(one) & np.isfinite(two)
-    if both.any() and np.isin(scores.values[:, both], (0.0, 1.0)).all():
-        apart = int((one[both] != two[both]).sum())
-        if apart < _FEW_APART:
-            notes.append(f"few: the first two differ on {apart} items; their interval holds the truth in about 91%.")
     return notes
 
 
@@ -267,7 +344,8 @@ def _kept(scores: ItemScores, kept: Bools) -> ItemScores:
     """The same on some of the items."""
     items = np.array(scores.items, dtype=object)[kept].tolist()
     clusters = None if scores.clusters is None else scores.clusters[kept]
-    return replace(scores, items=items, values=scores.values[:, kept], clusters=clusters)
+    labels = None if scores.labels is None else scores.labels[:, kept]
+    return replace(scores, items=items, values=scores.values[:, kept], clusters=clusters, labels=labels)
 
 
 def _tables(scores: ItemScores, metric: Metric) -> Floats:
@@ -286,27 +364,45 @@ def _blocks(tables: Floats) -> Floats:
     return np.stack([cluster_sums(table, block, int(block.max()) + 1) for table in tables])
 
 
-def _means(scores: ItemScores, tables: Floats, metric: Metric) -> tuple[Floats, Floats, Bools]:
-    """The interval of each mean, on its own scale, and which are too skewed for theirs."""
-    low, high = (np.full(len(tables), np.nan) for _ in range(2))
-    skewed = np.zeros(len(tables), dtype=np.bool_)
-    free = [k for k in range(len(tables)) if scores.ranges and scores.ranges[k] is None]
-    if free:
+def _means(scores: ItemScores, tables: Floats, metric: Metric) -> tuple[Floats, Floats]:
+    """The interval of each mean, on its own scale."""
+    scales, free = _scales(scores, metric)
+    made = [metric_interval(table, mean("mean", (*ends,))) for table, ends in zip(tables, scales.tolist(), strict=True)]
+    low, high = np.array([one.low for one in made]), np.array([one.high for one in made])
+    if free.any():
         blocks = _blocks(tables[free])
-        (low[free], high[free]), skewed[free] = unbounded_intervals(blocks[:, :, 0], blocks[:, :, 1])
-    for place in sorted(set(range(len(tables))) - set(free)):
-        ends = scores.ranges[place] if scores.ranges else None
-        made = metric_interval(tables[place], metric if ends is None else mean("mean", ends))
-        low[place], high[place] = made.low, made.high
-    return low, high, skewed
+        low[free], high[free] = unbounded_limits(blocks[:, :, 0], blocks[:, :, 1])
+    return low, high
+
+
+def _scales(scores: ItemScores, metric: Metric) -> tuple[Floats, Bools]:
+    """The scale of each system, shape (systems, 2), and which have none: they get that of all."""
+    known = scores.ranges or [metric.limits] * len(scores.systems)
+    return np.array([metric.limits if one is None else one for one in known]), np.array([one is None for one in known])
+
+
+def _rough(scores: ItemScores, tables: Floats, metric: Metric) -> tuple[Bools, Bools]:
+    """Whose interval may hold the truth less often than it says, shape (systems,), and that of which pairs, shape
+    (systems, systems): numbers too skewed for so many clusters of items, and counts that differ on few items.
+    """
+    low, high = _scales(scores, metric)[0].T[:, :, None]
+    hits, misses = (scores.values == end for end in (high, low))
+    counted = np.asarray((hits | misses | np.isnan(scores.values)).all(axis=1))
+    blocks, (won, lost) = _blocks(tables), (one.astype(np.float64) for one in (hits, misses))
+    one = (times_too_few(blocks[:, :, 0], blocks[:, :, 1]) > 1) & ~counted
+    pair = one[:, None] | one | (won @ lost.T + lost @ won.T < FEW_APART) & counted[:, None] & counted
+    if np.isfinite(scores.values).all():
+        for row in np.flatnonzero(~counted).tolist():
+            apart = times_too_few(blocks[row, :, 0] - blocks[:, :, 0], blocks[:, :, 1]) > SKEWED_PAIR
+            pair[row], pair[:, row] = pair[row] | apart, pair[:, row] | apart
+    return one, pair
 
 
 def _complete(scores: ItemScores, tables: Floats, metric: Metric, families: Ints | None) -> _Fit:
     found = all_differences(tables, metric, families=families)
     drawn = tables if tables.size < _MANY_CELLS else _blocks(tables)
     first = first_place(draw_jointly(drawn, [metric], resamples=_RESAMPLES), metric)
-    low, high, skewed = _means(scores, tables, metric)
-    return _Fit(found, low, high, first, skewed)
+    return _Fit(found, *_means(scores, tables, metric), first)
 
 
 def _fitted(scores: ItemScores, metric: Metric, families: Ints | None) -> _Fit:
@@ -325,50 +421,61 @@ def _fitted(scores: ItemScores, metric: Metric, families: Ints | None) -> _Fit:
     level = cluster_sums((item - item.mean())[:, None] / item.size, member, clusters)[:, 0]
     growth = np.sqrt(clusters / max(clusters - 1, 1))  # as the jackknife has it
     influence, of_mean = growth * moved, growth * (level + moved - share.mean(axis=1) @ moved)
-    products, means = influence @ influence.T, item.mean() + effect
-    error = np.sqrt(np.maximum(np.diag(products)[:, None] + np.diag(products) - 2 * products, 0.0))
-    worth = _pair_worth(inverse, there, member, clusters)
-    error *= np.sqrt(worth / np.maximum(worth - 1, 1.0)) / growth  # as the jackknife of the pair's own clusters has it
-    blind = (error < SAME**0.5 * metric.span) & ~np.eye(len(values), dtype=np.bool_)
-    error[blind] = np.inf
+    worth, kept = _pair_worth(inverse, there, member, clusters)
     effective = float(effective_clusters(np.bincount(member, weights=there.sum(axis=0) - 1.0).astype(np.float64)))
-    found = differences(metric, means, error, influence, effective, families=families, blind=blind, worth=worth)
-    half = t_quantile(0.975, max(effective - 1, 1.0)) * np.sqrt((of_mean**2).sum(axis=1))
-    draws = metric.sign * np.random.default_rng(0).multivariate_normal(means, products, _RESAMPLES, method="eigh")
-    first = np.bincount(draws.argmax(axis=1), minlength=len(values)) / _RESAMPLES
-    ends = [metric.limits if one is None else one for one in scores.ranges or [metric.limits] * len(means)]
-    low, high = np.maximum(means - half, [one[0] for one in ends]), np.minimum(means + half, [one[1] for one in ends])
-    free = np.array([one is None for one in scores.ranges] or [False] * len(means))
-    low, high = (
-        np.where(free, means - half, np.minimum(low, means)),
-        np.where(free, means + half, np.maximum(high, means)),
+    freedom = np.full(len(values), effective)
+    errors = _Errors(influence, of_mean, worth * kept + 1, freedom, kept**-0.5 / growth)
+    return _by_influence(scores, metric, families, item.mean() + effect, errors)
+
+
+def _by_influence(scores: ItemScores, metric: Metric, families: Ints | None, means: Floats, errors: _Errors) -> _Fit:
+    """The comparison of means whose errors are known."""
+    products, freedom = errors.of_pairs @ errors.of_pairs.T, errors.freedom
+    drawn = np.sqrt(np.maximum(_of_pairs(products), 0.0))
+    error = drawn * errors.inflation
+    blind = (error < SAME**0.5 * metric.span) & ~np.eye(len(means), dtype=np.bool_)
+    error[blind] = np.inf
+    least, parts = float(freedom.min()), errors.of_pairs
+    found = differences(
+        metric, means, error, parts, least, families=families, blind=blind, worth=errors.worth, drawn=drawn
     )
-    return _Fit(found, low, high, first, free & (_skewness(values) > 1))
+    half = t_quantiles(0.975, np.maximum(freedom - 1, 1.0)) * np.sqrt((errors.of_means**2).sum(axis=1))
+    draws = metric.sign * np.random.default_rng(0).multivariate_normal(means, products, _RESAMPLES, method="eigh")
+    first = np.bincount(draws.argmax(axis=1), minlength=len(means)) / _RESAMPLES
+    scales, free = _scales(scores, metric)
+    low = np.where(free, means - half, np.maximum(means - half, scales[:, 0]))
+    high = np.where(free, means + half, np.minimum(means + half, scales[:, 1]))
+    return _Fit(found, np.minimum(low, means), np.maximum(high, means), first)
 
 
-def _skewness(values: Floats) -> Floats:
-    """The absolute skewness of each system's scores."""
-    apart = values - np.nanmean(values, axis=1, keepdims=True)
-    spread = np.nanmean(apart**2, axis=1) ** 1.5
-    return np.abs(ratio(np.nanmean(apart**3, axis=1), spread))
-
-
-def _pair_worth(inverse: Floats, there: Bools, member: Ints, clusters: int) -> Floats:
-    """The effective number of clusters of each pair: Kish's, of the weight that its difference gives to each cluster.
+def _pair_worth(inverse: Floats, there: Bools, member: Ints, clusters: int) -> tuple[Floats, Floats]:
+    """The effective number of clusters of each pair: Kish's, of the weight that its difference gives to each cluster;
+    and the part of its squared error that the fit leaves in the residuals, 1 - 1 / n where no cell is missing.
 
     Where scores vary alike, an item has the variance of its scores times the squares of their weights in the
     difference of two effects (Satterthwaite's degrees of freedom). Of many items every so many-th counts.
     """
     step = max(1, there.shape[1] // _MANY_PAIRED)
-    some, member = there[:, ::step].astype(np.float64), member[::step]
+    some, of_some = there[:, ::step].astype(np.float64), member[::step]
     count, found = some.sum(axis=0), np.full((len(there), len(there)), float(clusters))
     for row in range(len(there) - 1):
         weight = inverse[row] - inverse[row + 1 :]
         squares = weight**2 @ some - (weight @ some) ** 2 / np.maximum(count, 1)
-        by_cluster = cluster_sums(np.maximum(squares, 0.0).T, member, clusters).T
+        by_cluster = cluster_sums(np.maximum(squares, 0.0).T, of_some, clusters).T
         found[row, row + 1 :] = found[row + 1 :, row] = step * np.maximum(effective_clusters(by_cluster), 1.0)
-    least: Floats = np.minimum(found, float(clusters))
-    return least
+    taken = np.zeros_like(inverse)
+    for number in range(0, clusters, each := max(1, clusters // _MANY_PAIRED)):
+        own = there[:, member == number].astype(np.float64)
+        design = np.diag(own.sum(axis=1)) - own / own.sum(axis=0) @ own.T
+        taken += each * design @ inverse @ design
+    lost, whole = (_of_pairs(one) for one in (inverse @ taken @ inverse, inverse))
+    return np.minimum(found, float(clusters)), np.clip(1 - ratio(lost, whole), 1 / clusters, 1.0)
+
+
+def _of_pairs(products: Floats) -> Floats:
+    """The variance of each difference, from a matrix of covariances."""
+    own = np.diag(products)
+    return np.asarray(own[:, None] + own - 2 * products)
 
 
 def _missing(scores: ItemScores, metric: Metric, whole: Bools, found: Differences, families: Ints | None) -> str:
@@ -391,16 +498,12 @@ def _carried(
 ) -> tuple[list[str], tuple[float, int | None, int | None, float | None]]:
     """How far the first place carries, in sentences and in numbers."""
     one, two = order[:2].tolist()
-    names, lead, seen = (
-        [scores.systems[k] for k in (one, two)],
-        abs(float(found.difference[one, two])),
-        found.detectable(),
-    )
+    names, lead = [scores.systems[k] for k in (one, two)], abs(float(found.difference[one, two]))
     both = np.isfinite(scores.values[[one, two]]).all(axis=0)
     rows = [metric.statistics(np.ones(int(both.sum())), scores.values[k, both]) for k in (one, two)]
     to_lose = samples_to_overtake(rows[0], rows[1], metric)
     halves = halves_agree(_blocks(tables), metric)
-    detectable, needed = float(np.median(seen[np.triu_indices(len(order), 1)])), None
+    detectable, needed = float(np.median(found.detectable()[np.triu_indices(len(order), 1)])), None
     lines = [f"{len(scores.items):,} items can tell differences of {detectable:.3g} (80% power, median of the pairs)."]
     error = float(found.standard_error[one, two])
     if lead > SAME * metric.span and np.isfinite(error) and not baseline:
@@ -429,17 +532,10 @@ def _needed(effect: float) -> int | None:
 
     def power(n: int) -> float:
         df, far = n - 1.0, effect * n**0.5
-        return 1.0 if far > _FAR else float(1 - nctdtr(df, far, t_quantile(0.975, df)))
+        return 1.0 if far > _FAR else float(1 - nctdtr(df, far, t_quantiles(0.975, np.array(df))))
 
-    low, high = 1, 2
-    while power(high) < _POWER:
-        low, high = high, 2 * high
-        if high > _MOST_NEEDED:
-            return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if power(middle) >= _POWER else (middle, high)
-    return high
+    found = bisect_left(range(_MOST_NEEDED + 1), _POWER, lo=2, key=power)
+    return found if found <= _MOST_NEEDED else None
 
 
 def _sentence(scores: ItemScores, found: Differences, order: Ints, baseline: str) -> str:
@@ -448,9 +544,8 @@ def _sentence(scores: ItemScores, found: Differences, order: Ints, baseline: str
 
     def named(some: Sequence[int]) -> str:
         names = [scores.systems[k] for k in some]
-        return (
-            ", ".join(names if len(names) <= _NAMED else [*names[:_NAMED], f"{len(names) - _NAMED} others"]) or "none"
-        )
+        more = [f"{len(names) - _NAMED} others"] if len(names) > _NAMED else []
+        return ", ".join([*names[:_NAMED], *more]) or "none"
 
     alike = [k for k in others if not found.separable[lead, k]]
     better, worse = ([k for k in others if k not in alike and found.ahead[k, lead] == side] for side in (True, False))
@@ -459,24 +554,22 @@ def _sentence(scores: ItemScores, found: Differences, order: Ints, baseline: str
         return f"Beside {baseline} ({found.values[lead]:.3f}; adjusted p < .05): {parts}."
     level = [k for k in alike if abs(found.difference[lead, k]) <= SAME * found.metric.span]
     ahead = f"{named([lead, *level])} share the lead" if level else f"{scores.systems[lead]} leads"
-    head, alike = (
-        f"{ahead} with {found.values[lead]:.3f} on {len(scores.items):,} items",
-        [*filterfalse(level.count, alike)],
-    )
+    head = f"{ahead} with {found.values[lead]:.3f} on {len(scores.items):,} items"
+    alike = [k for k in alike if k not in level]
     rest = f", and not over {named(alike)}" if alike else ""
     return f"{head}; that is significant over {named(worse)} (adjusted p < .05){rest}."
 
 
-def _rows(scores: ItemScores, fit: _Fit, order: Ints, baseline: str) -> pl.DataFrame:
+def _rows(scores: ItemScores, fit: _Fit, order: Ints, rough: Bools, baseline: str) -> pl.DataFrame:
     ranking = rank_systems(fit.found)
     kinds = ("rank",) if baseline else ("rank", "low", "high", "tie_group")  # other pairs are not compared
     columns = {f"rank_{kind}" if kind in ("low", "high") else kind: getattr(ranking, kind) for kind in kinds}
     columns |= {"system": np.array(scores.systems), "mean": fit.found.values, "low": fit.low, "high": fit.high}
-    columns |= {"first": fit.first, "items": np.isfinite(scores.values).sum(axis=1)}
+    columns |= {"first": fit.first, "items": np.isfinite(scores.values).sum(axis=1), "rough": rough}
     return pl.DataFrame({name: column[order].tolist() for name, column in columns.items()})
 
 
-def _pair_rows(scores: ItemScores, found: Differences, order: Ints, baseline: str) -> pl.DataFrame:
+def _pair_rows(scores: ItemScores, found: Differences, order: Ints, rough: Bools, baseline: str) -> pl.DataFrame:
     """The better of each pair first; or each beside the baseline."""
     names, there = np.array(scores.systems), np.isfinite(scores.values).astype(np.float64)
     one, two = (order[places] for places in np.triu_indices(len(order), 1))
@@ -485,4 +578,5 @@ def _pair_rows(scores: ItemScores, found: Differences, order: Ints, baseline: st
         two = np.full(one.shape, scores.systems.index(baseline))
     columns = {"one": names[one], "two": names[two], "n": (there @ there.T)[one, two].astype(np.int64)}
     columns |= {kind: getattr(found, kind)[one, two] for kind in ("difference", "low", "high", "p_value", "adjusted")}
+    columns["rough"] = rough[one, two]
     return pl.DataFrame({name: column.tolist() for name, column in columns.items()})

@@ -13,7 +13,7 @@ import polars as pl
 
 from hellofresh.core.errors import DataError, UnknownNameError
 
-_WORDS_OF_NONE = ("n/a", "na", "#n/a", "none", "null", "missing", "error", "timeout", "failed to run", "oom")
+_WORDS_OF_NONE = ("n/a", "na", "#n/a", "#div/0!", "none", "null", "missing", "error", "timeout", "failed to run", "oom")
 _MISSING = (*_WORDS_OF_NONE, *"-?\u2013\u2014")
 """Cells, in small letters, that say that there is no score; each is a reason of its own."""
 _WORDS: tuple[Mapping[str, float], ...] = (
@@ -33,18 +33,20 @@ _WORDS: tuple[Mapping[str, float], ...] = (
 _NO_SCORE = re.compile(
     r"(^|[_\W])(n|num|count|counts|tokens?|duration|time|seconds|secs|ms|latency|iterations?|steps?|difficulty|length|len|"
     r"cost|price|year|month|date|timestamp|index|idx|level|fold|turn|position|age|size|words|chars|characters|labels?|"
-    r"target|gold|truth|answer|choice|weight|row|line|split|seed)s?($|[_\W])"
+    r"target|gold|truth|answer|choice|weight|row|line|split|seed|std|stdev|stddev|stderr|sem|variance|ci)s?($|[_\W])|"
+    r"^(is|has)_(?!correct)|^std_|standard[_\W](error|deviation)"
 )
 """Names of columns that describe an item or a run."""
 _ID = re.compile(r"(^|[_\W])(id|ids|uid|uuid|key|hash|number|no|nr)($|[_\W])")
 _REPEATS = re.compile(
-    r"(run|seed|trial|rep|repeat|repetition|sample|resample|boot|bootstrap|iter|iteration|fold|epoch|attempt|draw|split)"
-    r"[\W_]*\d+", re.IGNORECASE,
+    r"(?<![^\W_])(run|seed|trial|rep|repeat|repetition|sample|resample|boot|bootstrap|iter|iteration|fold|epoch|"
+    r"attempt|draw|split)[\W_]*\d+$", re.IGNORECASE,
 )  # fmt: skip
 _TOTALS = re.compile(
     r"(grand |macro |micro |weighted |overall )?(average|avg|mean|total|overall|sum|all|aggregate|median|std|score)\.?"
 )
-_MOST, _UNLIKE, _SHOWN = 1e100, 30.0, 6
+_SUBTOTALS = r"(^|[\W_])(average|avg|mean|total|subtotal|overall|sum|aggregate)([\W_]|$)"
+_MOST, _UNLIKE, _SHOWN, _LONGEST_TOTAL = 1e100, 30.0, 6, 40
 
 
 def quoted(names: Sequence[str]) -> str:
@@ -61,37 +63,31 @@ def numbers_of(score: pl.Series, long: pl.DataFrame) -> list[pl.Series]:
     Raises:
         DataError: if a cell is neither in the form of the others nor known to say that there is no score.
     """
-    why = (
-        long["why"].cast(pl.String) if "why" in long.columns else pl.Series("why", [None] * len(score), dtype=pl.String)
-    )
+    none = pl.Series("why", [None] * len(score), dtype=pl.String)
+    why = long["why"].cast(pl.String) if "why" in long.columns else none
     if score.dtype == pl.String:
-        text = score.str.strip_chars().str.to_lowercase()
-        gone = text.is_in(_MISSING)
-        why = pl.select(pl.when(gone).then(text).otherwise(why).alias("why")).to_series()
-        text = pl.select(pl.when(gone | (text == "")).then(None).otherwise(text)).to_series()
-        made = pl.Series("score", [None] * len(score), dtype=pl.Float64)
-        for system in (
-            long["system"].unique(maintain_order=True).to_list() if long["system"].n_unique() < 1000 else [None]
-        ):
-            here = (
-                pl.repeat(True, len(score), eager=True)
-                if system is None
-                else long["system"].cast(pl.String) == str(system)
-            )
-            made = pl.select(pl.when(here).then(read_form(text.set(~here, None))).otherwise(made)).to_series()
-        for row in long.filter(text.is_not_null() & made.is_null()).head(1).iter_rows(named=True):
+        small, text = score.str.strip_chars().str.to_lowercase(), cells_of(score)
+        why = pl.select(pl.when(small.is_in(_MISSING)).then(small).otherwise(why).alias("why")).to_series()
+        parts = pl.DataFrame({"system": long["system"], "text": text}).with_row_index("row").partition_by("system")
+        read = [part.select("row", read_form(part["text"]).alias("score")) for part in parts]
+        made = pl.concat(read).sort("row")["score"] if read else text.cast(pl.Float64)
+        bad = long.with_columns(score.alias("read")).filter(text.is_not_null() & made.is_null())
+        for row in bad.head(1).iter_rows(named=True):
             where, expected = f"item {row['item']}, system {row['system']}", "numbers; an empty cell is missing"
-            raise DataError(f"the score {str(row['score'])[:40]!r} is not a number", where=where, expected=expected,
+            raise DataError(f"the score {str(row['read'])[:40]!r} is not a number", where=where, expected=expected,
                             fix="Or name the column of scores: --score COLUMN", code="bad-score")  # fmt: skip
         score = made
     score = score.cast(pl.Float64)
-    if bad := int((~(score.abs() <= _MOST)).sum()):
-        what, fix = (
-            f"scores that are NaN, infinite or above {_MOST:g}: {bad}",
-            "Leave a cell empty where there is none.",
-        )
+    if beyond := int((~(score.abs() <= _MOST)).sum()):
+        what, fix = f"scores that are NaN, infinite or above {_MOST:g}: {beyond}", "Leave a cell without one empty."
         raise DataError(what, expected="numbers", fix=fix, code="bad-score")
     return [score.alias("score"), why.alias("why")]
+
+
+def cells_of(column: pl.Series) -> pl.Series:
+    """Texts in small letters; null where one says that there is no score."""
+    text = column.str.strip_chars().str.to_lowercase()
+    return text.set(text.is_in([*_MISSING, ""]), None)
 
 
 def read_form(text: pl.Series) -> pl.Series:
@@ -103,6 +99,9 @@ def read_form(text: pl.Series) -> pl.Series:
     if there.len() and there.str.ends_with("%").all():
         return text.str.strip_suffix("%").str.strip_chars().cast(pl.Float64, strict=False) / 100
     decimals = text.str.replace(",", ".", literal=True)
+    commas = there.filter(there.str.contains(","))
+    if commas.len() and commas.str.contains(r"^[-+]?[1-9]\d{0,2}(,\d{3})+$").all():
+        return found  # 1,220 may be 1.22 or 1220
     if there.len() and there.str.contains(r"^[-+]?\d*,\d+$|^[-+]?\d+$").all():
         return decimals.cast(pl.Float64, strict=False)
     for words in _WORDS:
@@ -121,8 +120,7 @@ def numeric_columns(frame: pl.DataFrame) -> list[str]:
         if column.dtype.is_numeric() or column.dtype == pl.Boolean:
             found.append(column.name)
         elif column.dtype == pl.String:
-            text = column.str.strip_chars().str.to_lowercase()
-            there = text.filter(~text.is_in([*_MISSING, ""]) & text.is_not_null())
+            there = cells_of(column).drop_nulls()
             if there.len() and 2 * read_form(there).count() > there.len():
                 found.append(column.name)
     return found
@@ -133,10 +131,8 @@ def scales_of(frame: pl.DataFrame, names: Sequence[str]) -> dict[str, tuple[floa
     found = {}
     for name in names:
         column = frame[name]
-        text = column.str.strip_chars().str.to_lowercase() if column.dtype == pl.String else column
-        if text.dtype == pl.String:
-            text = read_form(text.set(text.is_in([*_MISSING, ""]), None))
-        numbers = text.cast(pl.Float64, strict=False).drop_nulls().drop_nans()
+        column = read_form(cells_of(column)) if column.dtype == pl.String else column
+        numbers = column.cast(pl.Float64, strict=False).drop_nulls().drop_nans()
         if numbers.len():
             low, high = (float(one) for one in (numbers.min(), numbers.max()))  # type: ignore[arg-type]
             if max(abs(low), abs(high)) <= _MOST:
@@ -172,24 +168,20 @@ def systems_of(frame: pl.DataFrame, index: Sequence[str], asked: Sequence[str], 
     if not asked:
         systems = _alike(frame, systems, said)
         _no_repeats(systems)
-    empty = [name for name in every if name not in numeric and _blank(frame[name])]
+    empty = [
+        name for name in every if (cells_of(frame[name].cast(pl.String, strict=False))).null_count() == frame.height
+    ]
     ignored = [name for name in every if name not in systems and name not in empty]
     said += [f"columns left out: {quoted(ignored)}"] if ignored else []
     said += [f"columns without any score left out: {quoted(empty)}"] if empty else []
     return systems
 
 
-def _blank(column: pl.Series) -> bool:
-    if column.dtype != pl.String:
-        return column.null_count() == len(column)
-    return bool(column.str.strip_chars().str.to_lowercase().fill_null("").is_in([*_MISSING, ""]).all())
-
-
 def _alike(frame: pl.DataFrame, systems: list[str], said: list[str]) -> list[str]:
     """The columns of the common scale; one of another is left out if its name, too, says that it is no score."""
     spans = scales_of(frame, systems)
     named = [name for name in systems if _NO_SCORE.search(name.lower()) or _ID.search(name.lower())]
-    rows = [name for name in spans if name not in named and _counts_rows(frame[name])]
+    rows = [name for name in spans if name not in named and counts_rows(frame[name])]
     others = {name: span for name, span in spans.items() if name not in named and name not in rows}
     totals = [name for name in others if _TOTALS.fullmatch(name.strip().lower())]
     if len(others) - len(totals) >= 2 and not unlike(others):
@@ -219,7 +211,7 @@ def _asked(some: Sequence[str], rest: Sequence[str], why: str) -> None:
     raise DataError(what, expected=expected, fix=fix, code="unclear-columns")
 
 
-def _counts_rows(column: pl.Series) -> bool:
+def counts_rows(column: pl.Series) -> bool:
     """Whether a column numbers the rows."""
     if not column.dtype.is_numeric() and column.dtype != pl.String:
         return False
@@ -228,38 +220,39 @@ def _counts_rows(column: pl.Series) -> bool:
 
 
 def _no_repeats(systems: Sequence[str]) -> None:
-    if len(systems) > 1 and all(_REPEATS.fullmatch(name.strip()) for name in systems):
+    stems = {_REPEATS.sub("", name.strip()) for name in systems if _REPEATS.search(name.strip())}
+    if len(systems) > 1 and all(_REPEATS.search(name.strip()) for name in systems) and len(stems) < len(systems):
         what = f"the columns {quoted(systems)} read as repetitions of one system, not as systems"
-        fix = (
-            f"--systems {','.join(systems[:2])},... if they are systems; else average them, and give a column a system"
-        )
+        fix = f"--systems {','.join(systems[:2])},... if they are; else average them into a column for each system"
         raise DataError(what, expected="a column a system", fix=fix, code="unclear-columns")
 
 
 def without_totals(long: pl.DataFrame, said: list[str]) -> pl.DataFrame:
-    """Without an item that is the mean or the sum of the others.
+    """Without an item that is named as the total of the others and is their mean or sum.
 
     Raises:
-        DataError: if an item has the name of a total and other numbers.
+        DataError: if an item is named so and has other numbers; or one has a word of totals in its name, and a score
+            that is broken among whole ones or above all others.
     """
-    names = long["item"].unique(maintain_order=True)
-    for name in names.filter(
-        names.str.strip_chars().str.to_lowercase().str.contains(f"^({_TOTALS.pattern})$")
-    ).to_list():
-        own = pl.col("item") == name
-        totals = dict(long.filter(own).select("system", "score").rows())
-        rest = long.filter(~own).group_by("system").agg(mean=pl.col("score").mean(), sum=pl.col("score").sum())
-        close = [
-            any(_close(value, total) for value in both)
-            for system, *both in rest.rows()
-            if (total := totals.get(system)) is not None and None not in both
-        ]
-        if not close or not all(close):
-            fix = f"--without {name} if it is a total; else rename it"
+    items = long["item"].unique(maintain_order=True)
+    short = items.filter(items.str.len_chars() <= _LONGEST_TOTAL)
+    named = short.filter(short.str.to_lowercase().str.contains(f"^({_TOTALS.pattern})$|{_SUBTOTALS}")).to_list()
+    score, is_named = pl.col("score"), pl.col("item").is_in(named)
+    others = long.filter(~is_named).group_by("system")
+    rest = others.agg(mean=score.mean(), sum=score.sum(), high=score.max(), broken=(score % 1 != 0).any())
+    scored = long.filter(is_named).drop_nulls("score").join(rest, on="system").drop_nulls("mean")
+    for part in scored.partition_by("item", maintain_order=True):
+        name, rows = part["item"][0], part.to_dicts()
+        total = _TOTALS.fullmatch(re.sub(r"\W*\(.*\)$", "", name.strip().lower()))
+        if total and all(any(_close(row[kind], row["score"]) for kind in ("mean", "sum")) for row in rows):
+            long = long.filter(pl.col("item") != name)
+            said.append(f"the item `{name}` left out: a total of the others")
+        elif total or any(row["score"] > row["high"] or (row["score"] % 1 and not row["broken"]) for row in rows):
+            fix = f"--without {','.join(named)} if they are totals; else rename them"
             raise DataError(f"the item {name!r} reads as a total, but is not that of the others", fix=fix,
                             expected="items", code="unclear-items")  # fmt: skip
-        long = long.filter(~own)
-        said.append(f"the item `{name}` left out: a total of the others")
+    kept = [name for name in named if name in long["item"]]
+    said += [f"taken for items: {quoted(kept)}"] if kept else []
     return long
 
 

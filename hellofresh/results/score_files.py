@@ -20,6 +20,7 @@ import polars as pl
 from hellofresh.core.errors import DataError, UnknownNameError, UsageError
 from hellofresh.core.intake import Intake
 from hellofresh.results.score_columns import (
+    counts_rows,
     numbers_of,
     numeric_columns,
     quoted,
@@ -33,9 +34,10 @@ from hellofresh.results.split.panel import clean_name
 from hellofresh.stats.arrays import Floats, Ints
 
 _NAMES = {
-    "item": ("item", "item_id", "sample_id", "sample", "instance_id", "doc_id", "question_id", "post_id", "prompt_id",
-             "task_id", "example_id", "query_id", "qid", "dataset_name", "dataset", "problem_id", "problem", "question",
-             "instruction", "instance", "query", "prompt", "task", "topic", "id"),
+    "item": ("item", "item_id", "sample_id", "sample", "instance_id", "doc_id", "question_id", "post_id", "input_id",
+             "input_idx", "prompt_id", "task_id", "example_id", "query_id", "qid", "dataset_name", "dataset",
+             "problem_id", "problem", "question", "instruction", "instance", "query", "prompt", "task", "topic", "id",
+             "name"),
     "system": ("system", "system_name", "model", "model_id", "model_name", "method", "classifier_name", "classifier",
                "algorithm", "generator", "generator_name", "method_name", "algorithm_name", "solver", "agent", "engine",
                "provider", "approach", "estimator", "team", "run_id"),
@@ -43,10 +45,13 @@ _NAMES = {
               "resolved", "rating", "reward", "preference", "passed", "pass", "success", "metric_value", "result", "f1",
               "loss", "error_rate", "runtime", "main_score"),
     "cluster": ("cluster", "group"),
-    "repeat": ("repeat", "repetition", "epoch", "trial", "run", "seed"),
+    "repeat": ("repeat", "repetition", "epoch", "trial", "run", "run_idx", "attempt", "seed"),
+    "human": (),
 }  # fmt: skip
-_LOWER = ("loss", "error_rate", "runtime")
+_LOWER = re.compile(r"(^|[\W_])(loss|error|error_rate|runtime|latency|rmse|mae|mse|wer|cer|perplexity)([\W_]|$)")
 _SCALES = ((0.0, 1.0), (0.0, 10.0), (0.0, 100.0))
+_TIME = re.compile(r"_\d{4}-\d\d-\d\dT[\d.-]+$")
+"""What lm-eval adds to the name of a file."""
 _FEWEST, _MOST, _MOST_CELLS = 5, 1e100, 200_000_000
 
 
@@ -57,6 +62,7 @@ class ColumnNames:
     Attributes:
         item: one column, or several with commas between: together they name an item.
         system, score, cluster, repeat: one column each.
+        human: the column of people's labels, of a random part of the rows; never guessed.
         systems: of a wide table, the columns that are systems; of any, the systems to keep.
         without: columns, systems or items to leave out.
         scale: the ends of the scale of all scores.
@@ -67,6 +73,7 @@ class ColumnNames:
     score: str = ""
     cluster: str = ""
     repeat: str = ""
+    human: str = ""
     systems: Sequence[str] | str = ""
     without: Sequence[str] | str = ""
     scale: tuple[float, float] | None = None
@@ -91,6 +98,7 @@ class ItemScores:
         ranges: the scale of each system's scores, from its own scores unless it is given; None if it has none.
         missing: of each system without some scores, how many by reason.
         ledger: of the cells of its files.
+        labels: shape (systems, items), people's labels that correct the values; nan where there is none.
     """
 
     systems: Sequence[str]
@@ -102,6 +110,7 @@ class ItemScores:
     ranges: Sequence[tuple[float, float] | None] = ()
     missing: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     ledger: Intake | None = None
+    labels: Floats | None = field(default=None, repr=False)
 
 
 def read_scores(paths: Sequence[Path], names: ColumnNames) -> ItemScores:
@@ -121,13 +130,20 @@ def read_tables(paths: Sequence[Path]) -> dict[str, pl.DataFrame]:
         UsageError: if a file cannot be read.
         DataError: if it is of no known kind.
     """
-    frames = {}
-    for path in paths:
-        alike = [other for other in paths if other.stem == path.stem]
-        name = path.stem if len(alike) == 1 else path.parent.name
+    labels, frames = {path: _TIME.sub("", path.stem) for path in paths}, dict[str, pl.DataFrame]()
+    named = {path: _name_of(path, [other for other in paths if labels[other] == labels[path]]) for path in paths}
+    for path, name in named.items():
+        several = list(named.values()).count(name) > 1
         with _as_table(str(path)):
-            frames[name if name not in frames else f"{path.parent.name}/{path.name}"] = read_table(path, name)
+            frames[f"{name}/{labels[path]}" if several else name] = read_table(path, name)
     return frames
+
+
+def _name_of(path: Path, alike: Sequence[Path]) -> str:
+    """A file's own name; of several with one name the nearest folder that tells them apart."""
+    folders = [[other.parts[-depth] for other in alike] for depth in range(2, 1 + min(len(one.parts) for one in alike))]
+    apart = [names[alike.index(path)] for names in folders if len(set(names)) == len(alike)]
+    return path.stem if len(alike) < 2 else (apart or [path.parent.name])[0]
 
 
 @contextmanager
@@ -186,12 +202,13 @@ def _long(frame: pl.DataFrame, names: ColumnNames, alone: str = "") -> tuple[pl.
     if gone := [name for name in names.listed("without") if name in frame.columns]:
         frame = frame.drop(gone)
         said.append(f"left out as asked: {quoted(gone)}")
-    frame = _unindexed(frame, said)
-    if "," in names.item and names.item not in frame.columns:
-        frame, names = _joined(frame, names, said)
+    frame = _combined(_unindexed(frame, said), names, said)
     taken = taken_of(frame, names)
     if alone and not taken["system"] and taken["score"]:
-        frame, taken["system"] = frame.with_columns(pl.lit(alone).alias("system")), "system"
+        system, _, part = alone.partition("/")
+        frame, taken["system"] = frame.with_columns(pl.lit(system).alias("system")), "system"
+        if part and taken["item"]:
+            frame = frame.with_columns(pl.format("{} {}", pl.lit(part), taken["item"]).alias(taken["item"]))
     if {"filter", "doc_id"} <= set(frame.columns):  # lm-eval writes each sample once for each filter
         several = frame["filter"].n_unique()
         frame = frame.filter(pl.col("filter") == pl.col("filter").first())
@@ -202,7 +219,7 @@ def _long(frame: pl.DataFrame, names: ColumnNames, alone: str = "") -> tuple[pl.
         if names.system or (names.score and not taken["system"]):
             asked = "--system" if not taken["system"] else "--score"
             raise UsageError(f"no column for {asked}", fix=f"Name it: {asked} COLUMN", code="missing-column")
-        frame = _unpivoted(frame, taken, names, said)
+        frame = _unpivoted(frame, taken, names, said, alone=alone)
     elif not taken["item"]:
         raise UsageError("no column of items", fix="Name it: --item COLUMN", code="missing-column")
     return _selected(frame, taken, said)
@@ -219,23 +236,28 @@ def _selected(frame: pl.DataFrame, taken: Mapping[str, str], said: list[str]) ->
     )
     long = long.with_columns(pl.col("item", "system").cast(pl.String))
     scores = numbers_of(long["score"], long)
-    long = long.with_columns(*scores, pl.all().exclude("score", "why").cast(pl.String, strict=False))
+    scores += [numbers_of(long["human"], long)[0].alias("human")] if taken["human"] else []
+    long = long.with_columns(*scores, pl.all().exclude("score", "why", "human").cast(pl.String, strict=False))
     taken_said = [f"{part}: `{name}`" for part, name in taken.items() if name]
-    if taken["score"] in _LOWER:
-        said.append(f"`{taken['score']}` reads as lower is better: --lower-is-better, if it is")
+    of = [taken["score"]] if taken["score"] not in ("", "score") else long["system"].unique().to_list()
+    if all(_LOWER.search(str(name).lower()) for name in of):
+        said.append(f"{quoted(sorted(map(str, of)))} reads as lower is better: --lower-is-better, if it is")
     return long, [*taken_said, *said]
 
 
 def taken_of(frame: pl.DataFrame, names: ColumnNames) -> dict[str, str]:
     """The column of each part: as named, else the first known name, of systems the first with two values."""
-    columns = {column.lower(): column for column in reversed(frame.columns)}
-    taken: dict[str, str] = {}
-    for part, known in _NAMES.items():
-        found = [columns[name] for name in known if name in columns]
+    given = {getattr(names, part) for part in _NAMES}
+    columns = {column.lower(): column for column in reversed(frame.columns) if column not in given}
+    taken = dict.fromkeys(_NAMES, "")
+    for part in ("system", "score", "cluster", "repeat", "human", "item"):
+        found = [columns[name] for name in _NAMES[part] if name in columns]
         if part == "system":
             found.sort(key=lambda name: frame[name].n_unique() < 2)
         if part in ("item", "score"):
             found = [name for name in found if name not in taken.values()]
+        if part == "item":
+            found.sort(key=lambda name: not _tells_apart(frame, name, taken))
         taken[part] = getattr(names, part) or next(iter(found), "")
         if taken[part] and taken[part] not in frame.columns:
             raise UnknownNameError("column", taken[part], frame.columns)
@@ -244,13 +266,19 @@ def taken_of(frame: pl.DataFrame, names: ColumnNames) -> dict[str, str]:
     return taken
 
 
+def _tells_apart(frame: pl.DataFrame, name: str, taken: Mapping[str, str]) -> bool:
+    """Whether a column could be the items: it has a value once for each system and repetition, and that of several."""
+    keys = [name, *(taken[part] for part in ("system", "repeat") if taken[part])]
+    shared = not taken["system"] or frame[taken["system"]].n_unique() < 2 or 1.5 * frame[name].n_unique() < frame.height
+    return shared and not frame.select(keys).is_duplicated().any()
+
+
 def _unindexed(frame: pl.DataFrame, said: list[str]) -> pl.DataFrame:
     """Without the numbers of rows that pandas writes."""
     for name in frame.columns:
         if name.strip() and not re.fullmatch(r"Unnamed: \d+|__index_level_\d+__", name):
             continue
-        values = frame[name].cast(pl.Float64, strict=False)
-        if values.null_count() == 0 and values.to_list() in ([*range(frame.height)], [*range(1, frame.height + 1)]):
+        if counts_rows(frame[name]):
             frame = frame.drop(name)
             said.append("the column of row numbers left out")
         elif "item" not in frame.columns:
@@ -259,16 +287,21 @@ def _unindexed(frame: pl.DataFrame, said: list[str]) -> pl.DataFrame:
     return frame
 
 
-def _joined(frame: pl.DataFrame, names: ColumnNames, said: list[str]) -> tuple[pl.DataFrame, ColumnNames]:
-    """Several columns that together name an item, as one."""
-    parts = names.listed("item")
-    for name in parts:
-        if name not in frame.columns:
-            raise UnknownNameError("column", name, frame.columns)
-    said.append(f"an item is a {' and a '.join(f'`{name}`' for name in parts)}")
-    texts = [pl.col(name).cast(pl.String).fill_null("") for name in parts]
-    joined = pl.concat_str(texts, separator=" | ").alias(names.item)
-    return frame.with_columns(joined).drop(parts), names
+def _combined(frame: pl.DataFrame, names: ColumnNames, said: list[str]) -> pl.DataFrame:
+    """With the columns that options make of others: items or systems of several, scores of two that are to be equal."""
+    for part, sign in (("item", ","), ("system", ","), ("score", "=")):
+        given = getattr(names, part)
+        parts = [name.strip() for name in given.split(sign)]
+        if len(parts) < 2 or given in frame.columns:
+            continue
+        if unknown := [name for name in parts if name not in frame.columns]:
+            raise UnknownNameError("column", unknown[0], frame.columns)
+        texts = [pl.col(name).cast(pl.String).str.strip_chars() for name in parts]
+        joined = pl.concat_str([text.fill_null("") for text in texts], separator=" | ")
+        made = joined if sign == "," else (texts[0] == texts[1]).cast(pl.Float64)
+        said.append(f"each {part}: {f' {sign} '.join(f'`{name}`' for name in parts)}")
+        frame = frame.with_columns(made.alias(given)).drop(parts)
+    return frame
 
 
 def _transposed(frame: pl.DataFrame, taken: dict[str, str], said: list[str]) -> pl.DataFrame:
@@ -277,14 +310,18 @@ def _transposed(frame: pl.DataFrame, taken: dict[str, str], said: list[str]) -> 
     Raises:
         DataError: if a system has several rows, or columns are not of one scale: the score is to be named.
     """
-    systems, texts = frame[taken["system"]], [taken[part] for part in ("item", "repeat", "cluster") if taken[part]]
+    systems, texts = (
+        frame[taken["system"]],
+        [taken[part] for part in ("item", "repeat", "cluster", "human") if taken[part]],
+    )
     items = [name for name in numeric_columns(frame) if name not in (taken["system"], *texts)]
     spans = scales_of(frame, items)
     if len(items) < _FEWEST or systems.n_unique() < frame.height or unlike(spans) or texts:
         raise DataError(
             f"`{taken['system']}` names systems, and no column is known to be the score",
             expected=f"one of {quoted(items) or 'no column of numbers'}",
-            fix="Name it: --score COLUMN", code="missing-column",
+            fix="Name it: --score COLUMN. If a row is a system and a column an item: --without what is no item",
+            code="missing-column",
         )  # fmt: skip
     said.append(f"a row a system, a column an item: {quoted(items)}")
     ignored = [name for name in frame.columns if name not in (*items, taken["system"])]
@@ -294,18 +331,37 @@ def _transposed(frame: pl.DataFrame, taken: dict[str, str], said: list[str]) -> 
     return made.unpivot(items, index=[taken["system"]], variable_name="item", value_name="score")
 
 
-def _unpivoted(frame: pl.DataFrame, taken: dict[str, str], names: ColumnNames, said: list[str]) -> pl.DataFrame:
-    """A wide table as a long one: the columns of one scale are systems, and what else there is is said."""
+def _unpivoted(
+    frame: pl.DataFrame, taken: dict[str, str], names: ColumnNames, said: list[str], *, alone: str
+) -> pl.DataFrame:
+    """A wide table as a long one: the columns of one scale are systems, and what else there is is said.
+
+    Raises:
+        UsageError: if it is a long table that lacks a column, as its repeated items or its only number show.
+    """
+    if taken["human"]:
+        fix = "Name the columns of a long table: --item, --system, --score (the judge's)."
+        raise UsageError("people's labels need a row for each item and system", fix=fix, code="missing-column")
+    texts = [name for name in frame.columns if name not in taken.values() and frame[name].dtype == pl.String]
+    repeated = [name for name in texts if 1 < frame[name].n_unique() <= frame.height / 5]
+    twice = taken["item"] and frame[taken["item"]].is_duplicated().any()
+    if taken["score"] and twice and repeated and not names.systems:
+        what = f"the column `{taken['score']}` has scores, and no column is known to be the systems"
+        raise UsageError(what, expected=f"one of {quoted(repeated)}", fix="--system COLUMN", code="missing-column")
     if not taken["item"]:
         first = frame.columns[0] if frame.width else ""
-        texts = first and frame[first].dtype == pl.String and first not in numeric_columns(frame)
-        if texts and frame[first].n_unique() == frame.height and frame.height and first not in names.listed("systems"):
+        named = first in texts and first not in numeric_columns(frame)
+        if named and frame[first].n_unique() == frame.height and frame.height and first not in names.listed("systems"):
             taken["item"] = first
         else:
             frame = frame.with_row_index("item") if "item" not in frame.columns else frame
             said.append("items: the rows")
     index = [taken["item"] or "item", *(taken[part] for part in ("cluster", "repeat") if taken[part])]
     systems = systems_of(frame, index, names.listed("systems"), said)
+    if alone and len(systems) == 1 and not names.systems:
+        raise UsageError(f"`{alone}` is one system's, and no column is known to be its scores", code="missing-column",
+                         expected=f"one of {quoted(numeric_columns(frame))}",
+                         fix="Name it: --score COLUMN, or --score PREDICTED=ANSWER")  # fmt: skip
     taken["system"] = taken["score"] = ""
     said.append(f"systems: the columns {quoted(systems)}")
     frame = frame.with_columns(pl.col(systems).cast(pl.String))
@@ -326,9 +382,8 @@ def _arranged(long: pl.DataFrame, said: list[str], names: ColumnNames) -> ItemSc
     long, said = _scaled(long, names.scale, said)
     different = pl.col("repeat").n_unique() if "repeat" in long.columns else pl.lit(1)
     scored = long.drop_nulls("score")
-    cells = scored.group_by("system", "item", maintain_order=True).agg(
-        pl.len(), different.alias("different"), pl.col("score").mean()
-    )
+    means = [pl.col(name).mean() for name in ("score", "human") if name in scored.columns]
+    cells = scored.group_by("system", "item", maintain_order=True).agg(pl.len(), different.alias("different"), *means)
     for row in cells.filter(pl.col("len") > pl.col("different")).head(1).iter_rows(named=True):
         raise DataError(
             f"{row['len']} scores of the system {row['system']!r} on the item {row['item']!r}", expected="one",
@@ -345,14 +400,20 @@ def _arranged(long: pl.DataFrame, said: list[str], names: ColumnNames) -> ItemSc
         cells[name].replace_strict(known, range(len(known)), return_dtype=pl.Int64).to_numpy()
         for name, known in (("system", systems), ("item", items))
     )
-    values = np.full((len(systems), len(items)), np.nan)
-    values[tuple(places)] = cells["score"].to_numpy()
+    at, arrays = tuple(places), [np.full((len(systems), len(items)), np.nan) for _ in means]
+    for array, name in zip(arrays, ("score", "human"), strict=False):
+        array[at] = cells[name].to_numpy()
+    values, labels = arrays[0], arrays[-1] if names.human else None
     if bare := [name for name, row in zip(shown, values, strict=True) if not np.isfinite(row).any()]:
         fix = f"Leave it out: --without {bare[0]}"
         raise DataError(f"the system {bare[0]!r} has no score", expected="a score or more", fix=fix, code="no-score")
-    ranges = [names.scale or range_of(row) for row in values]
-    low, high = float(np.nanmin(values)), float(np.nanmax(values))
-    low, high = names.scale or range_of(values) or (low, high)
+    every = values if labels is None else np.hstack(arrays)
+    if labels is not None and not names.scale and np.isfinite(labels).any() and range_of(values) != range_of(labels):
+        what, fix = "the judge's scores and people's labels are of unlike scales", "--scale LOW,HIGH if they are of one"
+        raise DataError(what, expected="one scale", fix=fix, code="unclear-scale")
+    ranges = [names.scale or range_of(row) for row in every]
+    low, high = float(np.nanmin(every)), float(np.nanmax(every))
+    low, high = names.scale or range_of(every) or (low, high)
     lacking = int((~np.isfinite(values)).any(axis=0).sum())
     size = f"{len(systems)} systems, score {low:g} to {high:g}, {len(items):,} items, {lacking:,} without all"
     left_out = {
@@ -360,27 +421,25 @@ def _arranged(long: pl.DataFrame, said: list[str], names: ColumnNames) -> ItemSc
         "without a score": long.height - scored.height, "averaged into others": scored.height - cells.height,
     }  # fmt: skip
     ledger = Intake("cells", whole.height, int(np.isfinite(values).sum()), left_out)
-    size += f", {ledger}"
     scales = sorted({"none" if one is None else f"{one[0]:g} to {one[1]:g}" for one in ranges})
-    size += f", scale of intervals {'as given' if names.scale else 'by column'}: {', '.join(scales)}"
+    size += f", {ledger}, scale of intervals {'as given' if names.scale else 'by column'}: {', '.join(scales)}"
     clusters = _clusters(long, items) if "cluster" in long.columns else None
     missing = _reasons(long, values, systems.to_list(), shown)
     said.append(size)
-    return ItemScores(shown, items.to_list(), values, clusters, (low, high), ", ".join(said), ranges, missing, ledger)
+    return ItemScores(
+        shown, items.to_list(), values, clusters, (low, high), ", ".join(said), ranges, missing, ledger, labels
+    )
 
 
 def _scaled(long: pl.DataFrame, scale: tuple[float, float] | None, said: list[str]) -> tuple[pl.DataFrame, list[str]]:
     """Check scores by the scale; -1 below one that starts at 0 or more means that there is no score."""
     score = long["score"].drop_nulls().to_numpy()
-    below = score[score < 0]
+    below, rest = score[score < 0], score[score >= 0]
     if scale is None:
-        if below.size and (below == -1).all() and score.max() >= 1 and set(score.tolist()) != {-1.0, 1.0}:
-            rest, high = score[score >= 0], float(score.max())
-            raise DataError(
-                    f"{below.size:,} scores are -1, and the others are {rest.min():g} to {high:g}",
-                    expected="a scale", code="unclear-scale",
-                    fix=f"--scale 0,{high:g} if -1 means that there is no score, --scale -1,{high:g} if it is one",
-                )  # fmt: skip
+        if below.size and rest.size and (below == -1).all() and rest.max() >= 1 and set(score.tolist()) != {-1.0, 1.0}:
+            what = f"{below.size:,} scores are -1, and the others are {rest.min():g} to {rest.max():g}"
+            fix = f"--scale 0,{rest.max():g} if -1 means that there is no score, --scale -1,{rest.max():g} if it is one"
+            raise DataError(what, expected="a scale", code="unclear-scale", fix=fix)
         return long, said
     low, high = scale
     if low >= 0 and below.size and (below == -1).all():
@@ -422,10 +481,14 @@ def _reasons(
 def _of_duplicates(scored: pl.DataFrame, row: Mapping[str, object]) -> str:
     """What would tell the scores of one cell apart."""
     same = scored.filter(pl.col("system") == row["system"], pl.col("item") == row["item"])
-    apart = [name for name in same.columns if name.startswith("other ") and same[name].n_unique() == same.height]
+    apart = [
+        name for name, text in same.to_dict().items() if name.startswith("other ") and text.n_unique() == same.height
+        and not text.str.contains(r"^-?\d+\.\d+$|.{60}").any()
+    ]  # fmt: skip
     named = [name.removeprefix("other ") for name in apart]
     pair = f"If an item is two columns: --item {'ITEM,' + named[0] if named else 'A,B'}"
-    return f"{pair}. If they are repetitions: --repeat {named[0] if named else 'COLUMN'}. Else leave the others out."
+    repeated = f"If they are repetitions: --repeat {named[0] if named else 'COLUMN'}"
+    return f"{pair}. {repeated}. If a system is two columns: --system A,B. Else leave the others out."
 
 
 def _clusters(long: pl.DataFrame, items: pl.Series) -> Ints:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ import polars as pl
 _LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 """What inspect_ai writes for correct, incorrect, partially correct and no answer."""
 _LISTS = ("results", "data", "rows", "records", "samples", "instances", "items", "scores", "examples", "predictions")
+_REVISION = re.compile(r"[0-9a-f]{40}|external|main|no_revision_available")
+"""Folders of MTEB between a model's and its results."""
 _LONGEST_HEAD = 1_000_000
 _TREC = re.compile(rb"^(\w+)[ \t]+(\S+)[ \t]+(-?[\d.]+(?:e-?\d+)?)\r?$", re.MULTILINE)
 TABLES = ".csv, .tsv, .parquet, .jsonl, .json, .eval, or the text of trec_eval -q"
@@ -75,22 +77,40 @@ def _lines(text: str) -> Iterator[object]:
 
 def _of_json(content: Any, path: Path, name: str) -> Iterable[Row]:
     """Rows of a JSON file of any known form."""
-    if isinstance(content, dict):
-        if isinstance(content.get("eval"), dict) and "samples" not in content:
-            return _of_evalplus(content, name)
-        for is_of, read in _FORMS:
-            if is_of(content):
-                return read(content, path)
-        lists = [content[name] for name in _LISTS if isinstance(content.get(name), list)]
-        about = {
-            name: value for name, value in content.items() if name in ("model", "model_name", "system", "model_id")
-        }
-        if lists:
-            return [{**about, **_plain(row)} for row in lists[0]]
-        raise ValueError(f"not an object of a known form; its keys: {', '.join(map(str, content))[:100]}")
-    if content and isinstance(content[0], dict) and "instance_id" in content[0] and "stats" in content[0]:
-        return _of_helm(content, path)
-    return map(_plain, content)
+    match content:
+        case {"eval": dict(), "samples": samples}:
+            rows = _inspected(content, samples)
+        case {"eval": dict()}:
+            rows = _of_evalplus(content, name)
+        case {"results": {"results": list()}}:
+            rows = _of_promptfoo(content)
+        case {"testCases": list(cases)} | {"test_cases": list(cases)}:
+            rows = _of_deepeval(cases)
+        case {"scores": dict(), "task_name": _}:
+            rows = _of_mteb(content, path)
+        case [{"instance_id": _, "stats": _}, *_]:
+            rows = _of_helm(content, path)
+        case dict():
+            rows = _of_object(content)
+        case _:
+            rows = map(_plain, content)
+    return rows
+
+
+def _of_object(content: Mapping[str, Any]) -> Iterator[Row]:
+    """Rows of an object that has a list of them, with the name of its model; or of an object of objects: a row a key,
+    or a column a key if these are fewer.
+    """
+    about = {name: value for name, value in content.items() if name in ("model", "model_name", "system", "model_id")}
+    parts = list(content.values())
+    if lists := [content[name] for name in (*_LISTS, *content) if isinstance(content.get(name), list)]:
+        yield from ({**about, **_plain(row)} for row in lists[0])
+    elif len(parts) < 2 or not all(isinstance(one, dict) for one in parts):
+        raise ValueError(f"not an object of a known form; its keys: {', '.join(content)[:100]}")
+    elif len(parts) < len(parts[0]) and all(set(one) == set(parts[0]) for one in parts):
+        yield from ({"": name, **{key: one[name] for key, one in content.items()}} for name in parts[0])
+    else:
+        yield from ({"item": key, **_plain(one)} for key, one in content.items())
 
 
 def _inspected(log: Mapping[str, Any], samples: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
@@ -98,10 +118,8 @@ def _inspected(log: Mapping[str, Any], samples: Iterable[Mapping[str, Any]]) -> 
     ended with an error has none, and the reason.
     """
     for sample in samples:
-        values = {name: score["value"] for name, score in (sample.get("scores") or {}).items()}
-        values = {
-            name: _LETTERS.get(value, value) if isinstance(value, str) else value for name, value in values.items()
-        }
+        scores = {name: score["value"] for name, score in (sample.get("scores") or {}).items()}
+        values = {name: _LETTERS.get(str(value), value) for name, value in scores.items()}
         own: Row = {"item": str(sample["id"]), "system": log["eval"]["model"], "epoch": sample.get("epoch", 1)}
         why = "error" if sample.get("error") else "limit" if sample.get("limit") and not values else None
         score = None if sample.get("error") else next(iter(values.values()), None)
@@ -143,7 +161,7 @@ def _of_evalplus(content: Mapping[str, Any], name: str) -> Iterator[Row]:
             yield {"item": task, "system": name, "repeat": number, "score": known, "why": why}
 
 
-def _of_promptfoo(content: Mapping[str, Any], path: Path) -> Iterator[Row]:
+def _of_promptfoo(content: Mapping[str, Any]) -> Iterator[Row]:
     for number, one in enumerate(content["results"]["results"]):
         provider = one.get("provider") or {}
         name = provider.get("label") or provider.get("id") if isinstance(provider, dict) else provider
@@ -155,8 +173,8 @@ def _of_promptfoo(content: Mapping[str, Any], path: Path) -> Iterator[Row]:
                "score": None if score is None else float(score), "why": "error" if failed else None}  # fmt: skip
 
 
-def _of_deepeval(content: Mapping[str, Any], path: Path) -> Iterator[Row]:
-    for number, case in enumerate(content.get("testCases") or content.get("test_cases") or ()):
+def _of_deepeval(cases: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
+    for number, case in enumerate(cases):
         found = case.get("metricsData") or case.get("metrics_data") or ()
         values = {str(one["name"]): one.get("score") for one in found}
         score = next(iter(values.values()), None)
@@ -168,11 +186,16 @@ def _of_mteb(content: Mapping[str, Any], path: Path) -> Iterator[Row]:
     for split, subsets in content["scores"].items():
         for one in subsets:
             item = " ".join(filter(None, (content["task_name"], split, one.get("hf_subset"))))
-            yield {"item": item, "system": path.parent.name, "score": one.get("main_score")}
+            model = path.parent.parent if _REVISION.fullmatch(path.parent.name) else path.parent
+            yield {"item": item, "system": model.name, "score": one.get("main_score")}
 
 
 def _of_helm(content: Sequence[Mapping[str, Any]], path: Path) -> Iterator[Row]:
-    """Rows of per_instance_stats.json: the first metric that is no count, time or probability is the score."""
+    """Rows of per_instance_stats.json: the first metric that is no count, time or probability is the score. Its folder
+    names the scenario and the model, such as `mmlu:subject=law,model=x`.
+    """
+    scenario, _, model = path.parent.name.partition("model=")
+    model, _, more = model.partition(",")
     for one in content:
         values: dict[str, object] = {}
         for stat in one["stats"]:
@@ -181,9 +204,10 @@ def _of_helm(content: Sequence[Mapping[str, Any]], path: Path) -> Iterator[Row]:
         scored = [name for name in values if not re.search(r"num_|runtime|logprob|perplexity|tokens|bits_per|truncated|"
                                                            r"finish_reason|batch_size|prob$", name)]  # fmt: skip
         score = values[scored[0]] if scored else None
-        item = f"{one['instance_id']}"
-        yield {"item": item, "system": path.parent.name, "trial": one.get("train_trial_index", 0), "score": score,
-               "perturbation": str((one.get("perturbation") or {}).get("name", "")), **values}  # fmt: skip
+        item = f"{scenario}{more} {one['instance_id']}" if model else f"{one['instance_id']}"
+        changed = str((one.get("perturbation") or {}).get("name", ""))
+        yield {"item": item, "system": model or path.parent.name, "trial": one.get("train_trial_index", 0),
+               "score": score, "perturbation": changed, **values}  # fmt: skip
 
 
 def _of_trec(path: Path, name: str) -> Iterator[Row]:
@@ -199,15 +223,3 @@ def _of_trec(path: Path, name: str) -> Iterator[Row]:
     for row in by_query.values():
         measures = [name for name in row if name not in ("item", "system") and not name.startswith("num_")]
         yield {**row, "score": row["map"] if "map" in row else row[measures[0]] if measures else None}
-
-
-_Form = tuple[Callable[[Mapping[str, Any]], bool], Callable[[Mapping[str, Any], Path], Iterable[Row]]]
-_FORMS: tuple[_Form, ...] = (
-    (
-        lambda one: isinstance(one.get("eval"), dict) and "samples" in one,
-        lambda one, _: _inspected(one, one["samples"]),
-    ),
-    (lambda one: isinstance(one.get("results"), dict) and "results" in one["results"], _of_promptfoo),
-    (lambda one: isinstance(one.get("testCases") or one.get("test_cases"), list), _of_deepeval),
-    (lambda one: isinstance(one.get("scores"), dict) and "task_name" in one, _of_mteb),
-)

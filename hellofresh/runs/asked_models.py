@@ -11,7 +11,7 @@ from hellofresh.models import Model, ModelSpec, Sampling
 from hellofresh.models.baselines import TrainingSample
 from hellofresh.models.catalogue import ModelContext, open_model
 from hellofresh.releases.life.load import load_labels, load_release
-from hellofresh.releases.life.state import labels_are_public
+from hellofresh.releases.life.phases import labels_are_public
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.regimes import MAIN, Regime
 from hellofresh.tasks import Task

@@ -2,7 +2,8 @@
 
 Nothing is written, fetched or asked. For the ceiling the regime has its longest conversation: each answer has its
 maximal length, hidden reasoning uses its cap, and every character of a page is a token, as in scripts without spaces;
-further requests up to the regime's ceiling cost as much as the most expensive one. The expectation is the average of
+further requests up to the regime's ceiling cost as much as the most expensive one; and each is asked twice, since an
+answer that is cut off before its first word is asked for again with a wider limit. The expectation is the average of
 the run's own answers; while there are too few of them, only the ceiling is known.
 
 `preview` shows a regime's whole conversation about a sample, without a model or the web.
@@ -19,16 +20,16 @@ from math import ceil, inf
 
 from hellofresh.core.executors import completed
 from hellofresh.evidence.web import Found, PageStatus, SearchResult, WebPage
-from hellofresh.evidence.web.pictures import MOST_PICTURES
 from hellofresh.models import Answer, Finish, Message, Request
 from hellofresh.models.sight import PAPER_IMAGE, check_images, image_tokens, images_of
+from hellofresh.runs.counts import WIDER, WIDER_TOKENS, is_spent
 from hellofresh.runs.equipment import Equipment
 from hellofresh.runs.journal import Journal
 from hellofresh.runs.ledger import Ledger, Ledgers, sum_known
 from hellofresh.runs.pace import TokenEstimate
 from hellofresh.runs.regimes import MAIN, Need
 from hellofresh.runs.runner import Assignment, Item
-from hellofresh.tasks.images import Image, media_of
+from hellofresh.tasks.images import MOST_PICTURES, Image, media_of
 from hellofresh.tasks.samples import Sample
 
 SECONDS_A_CALL = 1.0
@@ -37,7 +38,7 @@ _MOST_RESULTS = 50
 _WORDS_A_PAGE = 1_000
 _LONGEST_WORD = "\u8a9e" * 11
 """With the following space, the longest word that cutting by words permits."""
-_ASCII_A_TOKEN = 2.5
+_ASCII_A_TOKEN = 2.5  # fewer than the usual four, since this is a ceiling
 _MOST_A_MESSAGE = 8
 _ENOUGH = 20
 """Fewest answers whose mean predicts the next ones."""
@@ -46,7 +47,10 @@ _FILLING = re.compile(r"(?:\bword\b ?){4,}")
 
 @dataclass(frozen=True, slots=True)
 class RoleForecast:
-    """Expected and maximal requests, tokens and cost of one role; costs are None if the price is unknown."""
+    """Expected and maximal requests, tokens and cost of one role; costs are None if the price is unknown.
+
+    The maximum includes second questions after answers that were cut off; `uncut_calls` and `uncut_usd` do not.
+    """
 
     model: str
     calls: int
@@ -55,6 +59,8 @@ class RoleForecast:
     cost_usd: float | None
     most_calls: int
     most_usd: float | None
+    uncut_calls: int
+    uncut_usd: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,16 +106,19 @@ class Forecast:
 def forecast(assignment: Assignment, samples: Sequence[Sample], journal: Journal | None = None) -> Forecast:
     """Estimate the requests and cost of a run. The assignment's web is not used."""
     entries = [] if journal is None else list(journal.entries())
-    had = Counter((entry.sample, entry.repetition) for entry in entries)
+    had, seconds = Counter[tuple[str, int]](), Counter[tuple[str, int]]()
     asked: defaultdict[tuple[str, int], set[str]] = defaultdict(set)
     for entry in entries:
-        asked[entry.sample, entry.repetition].add(entry.prompt)
+        key, is_second = (entry.sample, entry.repetition), entry.step.endswith(WIDER)
+        asked[key].add(entry.prompt)
+        had[key] += not is_second
+        seconds[key] += -1 if is_second else is_spent(entry.answer)  # those that are still to be asked
     prompts = {prompt.id for prompt in assignment.prompts}
     whole = {item for item, found in asked.items() if assignment.regime.one_prompt or prompts <= found}
     # Samples with a transcript are finished.
     traced = set() if journal is None else {(sample, repetition) for sample, repetition, _ in journal.traces()}
     items = [item for item in assignment.items(samples) if (item.sample.id, item.repetition) not in whole & traced]
-    most = completed(_ceilings(assignment, items, had))
+    first, second = completed(_ceilings(assignment, items, had, seconds))
     taken = Ledgers(assignment.specs)
     for entry in entries:
         if (entry.sample, entry.repetition) in whole:
@@ -117,24 +126,28 @@ def forecast(assignment: Assignment, samples: Sequence[Sample], journal: Journal
     measured = taken.answers >= _ENOUGH
     times = sum((item.sample.id, item.repetition) not in whole for item in items) / max(1, len(whole))
     usual = {
-        role: _expected(taken.by_role[role], times, ledger) if measured else ledger
-        for role, ledger in most.by_role.items()
+        role: _expected(taken.by_role[role], times, ledger, ledger.answers + second.by_role[role].answers)
+        if measured
+        else ledger
+        for role, ledger in first.by_role.items()
     }
-    roles = {role: _role(usual[role], ledger) for role, ledger in most.by_role.items()}
-    known = sum(had[item.sample.id, item.repetition] for item in assignment.items(samples))
+    roles = {role: _role(usual[role], ledger, second.by_role[role]) for role, ledger in first.by_role.items()}
+    chosen = {(item.sample.id, item.repetition) for item in assignment.items(samples)}
+    known = sum((entry.sample, entry.repetition) in chosen for entry in entries)
     return Forecast(len(samples), assignment.repetitions, known, measured, roles, max(map(_seconds, usual.values())))
 
 
-def _role(usual: Ledger, most: Ledger) -> RoleForecast:
-    expected, highest = usual.known_usd, most.known_usd
+def _role(usual: Ledger, first: Ledger, second: Ledger) -> RoleForecast:
     return RoleForecast(
-        model=most.spec.name,
+        model=first.spec.name,
         calls=usual.answers,
         tokens_in=usual.tokens_in,
         tokens_out=usual.tokens_out,
-        cost_usd=expected,
-        most_calls=most.answers,
-        most_usd=highest,
+        cost_usd=usual.known_usd,
+        most_calls=first.answers + second.answers,
+        most_usd=sum_known((first.known_usd, second.known_usd)),
+        uncut_calls=first.answers,
+        uncut_usd=first.known_usd,
     )
 
 
@@ -144,51 +157,73 @@ def _seconds(usual: Ledger) -> float:
     return max(usual.answers * SECONDS_A_CALL / limits.in_flight, 60 * max(by_minute))
 
 
-def _expected(taken: Ledger, times: float, most: Ledger) -> Ledger:
-    """`times` the role's usage, at most the ceiling; the ceiling if its model does not report usage."""
+def _expected(taken: Ledger, times: float, most: Ledger, most_calls: int) -> Ledger:
+    """`times` the role's usage, at most the ceiling; that of first questions if its model does not report usage."""
     counted = taken.answers - taken.unreported
     if not counted:
         return most if taken.answers else Ledger(most.spec)
-    calls = min(taken.answers * times, most.answers)
+    calls = min(taken.answers * times, most_calls)
     tokens_in, tokens_out = (round(calls * total / counted) for total in (taken.tokens_in, taken.tokens_out))
     return Ledger(most.spec, round(calls), tokens_in, tokens_out)
 
 
-async def _ceilings(assignment: Assignment, items: Sequence[Item], had: Mapping[tuple[str, int], int]) -> Ledgers:
-    """Maximal remaining usage for all items; `had` is the number of known answers by sample and repetition."""
-    most, ceiling = Ledgers(assignment.specs), assignment.regime.ceiling(len(assignment.prompts))
+async def _ceilings(
+    assignment: Assignment,
+    items: Sequence[Item],
+    had: Mapping[tuple[str, int], int],
+    seconds: Mapping[tuple[str, int], int],
+) -> tuple[Ledgers, Ledgers]:
+    """Maximal remaining usage of all items' first and second questions.
+
+    By sample and repetition, `had` is the number of first questions with an answer, and `seconds` that of second ones
+    that these answers still need.
+    """
+    both, ceiling = (
+        (Ledgers(assignment.specs), Ledgers(assignment.specs)),
+        assignment.regime.ceiling(len(assignment.prompts)),
+    )
     samples, slots = {item.sample.id: item.sample for item in items}, assignment.equipment.slots
     if Need.WEB in assignment.regime.needs and samples:  # long pages are slow: the longest sample stands for all
         longest = max(samples.values(), key=lambda item: sum(map(_most_tokens, slots(item).values())))
         samples = dict.fromkeys(samples, longest)
     played = {sample.id: sample for sample in samples.values()}
     of_sample = {name: await _conversation(assignment, sample) for name, sample in played.items()}
-    left: Counter[str] = Counter()
+    left = Counter[str](), Counter[str]()
     for item in items:
-        left[samples[item.sample.id].id] += max(0, ceiling - had.get((item.sample.id, item.repetition), 0))
-    for role, ledger in most.by_role.items():
-        for name, calls in left.items():
-            one, share = of_sample[name].by_role[role], calls / ceiling
-            ledger.answers += round(one.answers * share)
-            ledger.tokens_in += round(one.tokens_in * share)
-            ledger.tokens_out += round(one.tokens_out * share)
-    return most
+        name, key = samples[item.sample.id].id, (item.sample.id, item.repetition)
+        more = max(0, ceiling - had.get(key, 0))
+        left[0][name] += more
+        left[1][name] += more + max(0, seconds.get(key, 0))
+    for place, total in enumerate(both):
+        for role, ledger in total.by_role.items():
+            for name, calls in left[place].items():
+                one, share = of_sample[name][place].by_role[role], calls / ceiling
+                ledger.answers += round(one.answers * share)
+                ledger.tokens_in += round(one.tokens_in * share)
+                ledger.tokens_out += round(one.tokens_out * share)
+                ledger.long_usd += one.long_usd * share
+    return both
 
 
-async def _conversation(assignment: Assignment, sample: Sample) -> Ledgers:
-    """Usage of one sample's requests if answers and pages have their maximal length.
+async def _conversation(assignment: Assignment, sample: Sample) -> tuple[Ledgers, Ledgers]:
+    """Usage of one sample's first and second questions if answers and pages have their maximal length.
 
     Up to the regime's ceiling, each further request costs as much as the most expensive, plus one more answer.
     """
-    ledgers = Ledgers(assignment.specs)
+    first, second = Ledgers(assignment.specs), Ledgers(assignment.specs)
     largest = dict.fromkeys(assignment.specs, TokenEstimate(0, 0))
 
     def longest_answer(question: PlannedQuestion, request: Request, ending: str) -> str:
         role = question.role if question.role in largest else MAIN
-        ledger = ledgers.of(role)
-        check_images(ledger.spec, request)
-        largest[role] = max(largest[role], _count(ledger, request), key=lambda item: item.total)
-        return f"{_LONGEST_WORD[0] * request.max_tokens}\n{ending}"
+        check_images(first.of(role).spec, request)
+        most = _most_of(first.of(role), request)
+        count(role, most)
+        largest[role] = max(largest[role], most, key=lambda item: item.total)
+        return f"{_LONGEST_WORD[0] * (request.max_tokens + WIDER_TOKENS)}\n{ending}"
+
+    def count(role: str, most: TokenEstimate) -> None:
+        first.of(role).add(Answer("", Finish.STOP, most.tokens_in, most.tokens_out))
+        second.of(role).add(Answer("", Finish.STOP, most.tokens_in, most.tokens_out + WIDER_TOKENS))
 
     addresses = (f"https://www.example{n}.org/" for n in range(1, _MOST_RESULTS + 1))
     results = [
@@ -200,23 +235,21 @@ async def _conversation(assignment: Assignment, sample: Sample) -> Ledgers:
     images = _paper_images(equipment, sample)
     await _converse(equipment, sample, longest_answer, equipment.regime.prolong, images)
     dearest = max(
-        largest, key=lambda role: ledgers.of(role).price(largest[role].tokens_in, largest[role].tokens_out) or 0
+        largest, key=lambda role: first.of(role).price(largest[role].tokens_in, largest[role].tokens_out) or 0
     )
-    beyond = assignment.regime.ceiling(len(assignment.prompts)) - ledgers.answers
+    beyond = assignment.regime.ceiling(len(assignment.prompts)) - first.answers
     for number in range(1, beyond + 1):
-        longer = largest[dearest].tokens_in + number * (largest[dearest].tokens_out + _MOST_A_MESSAGE)
-        ledgers.of(dearest).add(Answer("", Finish.STOP, longer, largest[dearest].tokens_out))
-    return ledgers
+        longer = largest[dearest].tokens_in + number * (largest[dearest].tokens_out + WIDER_TOKENS + _MOST_A_MESSAGE)
+        count(dearest, TokenEstimate(longer, largest[dearest].tokens_out))
+    return first, second
 
 
-def _count(ledger: Ledger, request: Request) -> TokenEstimate:
-    """Add a request's maximal usage to a ledger."""
+def _most_of(ledger: Ledger, request: Request) -> TokenEstimate:
+    """A request's maximal usage."""
     texts = (part for message in request.messages for part in message.parts)
     tokens_in = sum(map(_most_tokens, texts)) + _MOST_A_MESSAGE * (1 + len(request.messages))
     tokens_in += sum(image_tokens(ledger.spec, image) for image in images_of(request))
-    most = TokenEstimate(tokens_in, ledger.estimate(request).tokens_out)
-    ledger.add(Answer("", Finish.STOP, most.tokens_in, most.tokens_out))
-    return most
+    return TokenEstimate(tokens_in, ledger.estimate(request).tokens_out)
 
 
 def _most_tokens(text: str) -> int:

@@ -8,22 +8,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from hellofresh.config import Settings
 from hellofresh.core.errors import UnknownNameError
 from hellofresh.core.workspace import Workspace
-from hellofresh.evidence.settings import TEXTS_ALREADY, WebSettings, search_providers
 from hellofresh.evidence.web import Web
-from hellofresh.evidence.web.pictures import MediaPictures, open_pictures
-from hellofresh.evidence.web.store import open_web, user_agent, web_parameters
 from hellofresh.releases.life.load import Release, load_labels
-from hellofresh.releases.life.state import labels_are_public
+from hellofresh.releases.life.phases import labels_are_public
 from hellofresh.runs.evaluation import Evaluation, WebAccess
 from hellofresh.runs.prompts import Prompt, PromptSet
 from hellofresh.runs.regimes import Ask, Case, Need, Regime, get_regime
 from hellofresh.tasks import Task
 from hellofresh.tasks.images import Image, media_of
 from hellofresh.tasks.samples import MAIN, Fact, Label, Sample
+
+if TYPE_CHECKING:
+    from hellofresh.evidence.web.pictures import MediaPictures
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,11 @@ def equip(
     needs, labels = bare.regime.needs, None
     if Need.FACTS in needs:
         labels = public_labels(workspace, release, split)
-    pictures = open_pictures(workspace.pictures, user_agent=introduced) if Need.IMAGES in needs else None
+    pictures = None
+    if Need.IMAGES in needs:
+        from hellofresh.evidence.web.pictures import open_pictures  # with what fetches them, for few regimes
+
+        pictures = open_pictures(workspace.pictures, user_agent=introduced)
     facts = {name: label.facts for name, label in (labels or {}).items()}
     return replace(bare, web=web, pictures=pictures, facts=facts)
 
@@ -112,6 +116,11 @@ def web_access(evaluation: Evaluation, watch: Callable[[str], None] = lambda ste
     regime = get_regime(evaluation.regime, evaluation.settings)
     if Need.WEB not in regime.needs or evaluation.web is not None:
         return evaluation.web if Need.WEB in regime.needs else None
+    # Loaded for regimes that search: it takes as long as the regime and the release of a run without the web.
+    from hellofresh.config import Settings
+    from hellofresh.evidence.settings import TEXTS_ALREADY, WebSettings, search_providers
+    from hellofresh.evidence.web.store import open_web, user_agent, web_parameters
+
     configured, known = Settings.load().web, search_providers()
     if evaluation.provider and evaluation.provider not in known:
         raise UnknownNameError("search provider", evaluation.provider, known)

@@ -19,7 +19,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Self, cast
 
@@ -29,7 +29,7 @@ from hellofresh.core.errors import RunError
 from hellofresh.core.files import canonical_json
 from hellofresh.core.net.database import open_database
 from hellofresh.core.net.lock import locked
-from hellofresh.models import Answer, CallError, Message, ModelSpec, Request
+from hellofresh.models import Answer, CallError, Message, ModelSpec, Request, Tool, ToolCall
 from hellofresh.runs.ledger import Ledger
 from hellofresh.runs.regimes import MAIN, Regime
 
@@ -54,7 +54,10 @@ _ROW_AGAIN = "Add --drop-damaged to request such rows again, or move the file aw
 
 @dataclass(frozen=True, slots=True)
 class JournalKey:
-    """Identity of a question: sample, step of the regime, prompt, request, repetition (from 1), and role."""
+    """Identity of a question: sample, step of the regime, prompt, request, repetition (from 1), and role.
+
+    `text` is the request as text, made once.
+    """
 
     sample: str
     step: str
@@ -62,6 +65,10 @@ class JournalKey:
     request: Request
     repetition: int = 1
     role: str = MAIN
+    text: str = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", request_text(self.request))
 
 
 class Scope:
@@ -71,50 +78,52 @@ class Scope:
         parts = [[model.name, dict(model.parameters)], [regime.name, regime.version, dict(regime.parameters)]]
         self._common = hashlib.sha256(canonical_json(parts).encode())
 
-    def key(self, question: JournalKey, request: str | None = None) -> str:
-        """Hash of a question in this scope; `request` is its request as text, if already made."""
-        text = request_text(question.request) if request is None else request
+    def key(self, question: JournalKey) -> str:
+        """Hash of a question in this scope."""
         digest = self._common.copy()
-        parts = [question.sample, question.step, question.prompt, str(question.repetition), text, question.role]
-        digest.update(_joined(parts).encode("utf-8", "surrogatepass"))
+        named = (question.sample, question.step, question.prompt, str(question.repetition))
+        digest.update(_joined((*named, question.text, question.role)).encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
 
 
 def request_text(request: Request) -> str:
     """A request as JSON, without the sample that baselines read, which the key names."""
     # Mostly empty fields are left out when empty, as a journal holds thousands of requests.
-    rare = {
-        "tools": [
-            {name: value for name, value in asdict(tool).items() if value or name != "schema"} for tool in request.tools
-        ],
-        "searches": request.searches,
-        "excluded": request.excluded,
-        "options": request.options,
+    said: dict[str, object] = {
+        name: getattr(request, name) for name in ("max_tokens", "temperature", "choices", "seed")
     }
-    return canonical_json(
-        {
-            "messages": [_message_json(message) for message in request.messages],
-            **{name: getattr(request, name) for name in ("max_tokens", "temperature", "choices", "seed")},
-            **{name: value for name, value in rare.items() if value},
-        }
-    )
+    said["messages"] = [_message_json(message) for message in request.messages]
+    if request.tools:
+        said["tools"] = [_without_empty(tool, "schema") for tool in request.tools]
+    return canonical_json(said | _filled(request, "searches", "excluded", "options"))
 
 
 def _message_json(message: Message) -> dict[str, object]:
-    # Only the identity of an image, not its pixels.
-    kept = ("type", "sha256", "width", "height")
-    images = [{name: getattr(image, name) for name in kept} for image in message.images]
-    rare = {**_calls_json(message), "images": images}
-    return {"role": message.role, "parts": message.parts, **{name: value for name, value in rare.items() if value}}
+    said: dict[str, object] = {"role": message.role, "parts": message.parts}
+    if message.images:
+        # Only the identity of an image, not its pixels.
+        kept = ("type", "sha256", "width", "height")
+        said["images"] = [{name: getattr(image, name) for name in kept} for image in message.images]
+    return said | _calls_json(message)
 
 
 def _calls_json(source: Message | Answer) -> dict[str, object]:
-    """The tool calls of a message or an answer, without empty arguments."""
-    calls = [
-        {name: value for name, value in asdict(call).items() if value or name != "arguments"}
-        for call in ((source.call, *source.more_calls) if source.call is not None else source.more_calls)
-    ]
-    return {"call": calls.pop(0) if source.call is not None else None, "more_calls": calls}
+    """The tool calls of a message or an answer, if any, without empty arguments."""
+    said: dict[str, object] = {}
+    if source.call is not None:
+        said["call"] = _without_empty(source.call, "arguments")
+    if source.more_calls:
+        said["more_calls"] = [_without_empty(call, "arguments") for call in source.more_calls]
+    return said
+
+
+def _without_empty(one: Tool | ToolCall, rare: str) -> dict[str, object]:
+    return {name: value for name, value in asdict(one).items() if value or name != rare}
+
+
+def _filled(one: Request | Answer, *names: str) -> dict[str, object]:
+    """Those of the fields that are not empty."""
+    return {name: value for name in names if (value := getattr(one, name))}
 
 
 def recount(ledger: Ledger, entry: JournalEntry) -> None:
@@ -168,9 +177,9 @@ class _Row(NamedTuple):
         except ValueError:
             return False
 
-    @property
-    def name(self) -> str:
-        return f"sample {self.sample!r}, step {self.step!r}, prompt {self.prompt!r}, repetition {self.repetition}"
+
+def _name_of(one: JournalKey | _Row) -> str:
+    return f"sample {one.sample!r}, step {one.step!r}, prompt {one.prompt!r}, repetition {one.repetition}"
 
 
 _COLUMNS = ", ".join(_Row._fields)
@@ -242,39 +251,36 @@ class Journal:
         number = self._numbers.get(key)
         return None if number is None else self._read(number).answer
 
-    def add(self, key: str, question: JournalKey, answer: Answer, latency_s: float, request: str | None = None) -> None:
+    def add(self, key: str, question: JournalKey, answer: Answer, latency_s: float) -> None:
         """Store an answer durably.
 
         Raises:
             CallError: if the answer cannot be written as JSON.
             RunError: if the question has an answer already, the disk is full or the file is damaged.
         """
-        named = (key, question.sample, question.step, question.prompt, question.repetition)
-        text = request or request_text(question.request)
         if key in self._numbers:
-            where = _Row(*named, text, "", latency_s, "", question.role).name
-            raise RunError("the question has an answer already", where=where, code="asked-twice")
+            raise RunError("the question has an answer already", where=_name_of(question), code="asked-twice")
+        named = (key, question.sample, question.step, question.prompt, question.repetition, question.text)
         try:
-            parts = (*named, text, _answer_text(answer), latency_s)
-            row = _Row(*parts, _parts_hash((*parts, "", question.role)), question.role)
+            parts = (*named, _answer_text(answer), latency_s)
+            digest = _parts_hash((*parts, "", question.role))
         except ValueError as error:
             raise CallError(
                 f"an answer cannot be kept ({error})",
-                where=_Row(*named, text, "", latency_s, "", question.role).name,
+                where=_name_of(question),
                 expected="a text without halves of surrogate pairs, and finite numbers",
                 code="bad-answer",
             ) from error
         try:
-            self._numbers[row.key] = cast("int", self._database.execute(_INSERT, row).lastrowid)
+            added = self._database.execute(_INSERT, (*parts, digest, question.role))
         except sqlite3.Error as error:
             raise self._unwritable(str(error)) from error
+        self._numbers[key] = cast("int", added.lastrowid)
 
-    def store(
-        self, key: str, question: JournalKey, answer: Answer, latency_s: float, request: str | None = None
-    ) -> asyncio.Future[None]:
+    def store(self, key: str, question: JournalKey, answer: Answer, latency_s: float) -> asyncio.Future[None]:
         """Store an answer like `add`; it is on the disk when the future is done."""
         self._begin()
-        self.add(key, question, answer, latency_s, request)
+        self.add(key, question, answer, latency_s)
         return self._flushed()
 
     async def store_trace(self, sample: str, repetition: int, trace: Sequence[Mapping[str, object]]) -> None:
@@ -359,7 +365,7 @@ class Journal:
             for number, *content in rows:
                 row = _Row(*content)
                 if not row.is_whole:
-                    raise self._damaged(f"row {number} ({row.name}) is damaged", _ROW_AGAIN)
+                    raise self._damaged(f"row {number} ({_name_of(row)}) is damaged", _ROW_AGAIN)
                 digest.update(_joined([row.key, row.answer]).encode())
         except sqlite3.Error as error:
             raise self._fault("the journal cannot be read", error) from error
@@ -408,7 +414,7 @@ class Journal:
             raise self._damaged(f"row {number} is gone", _ALL_AGAIN)
         row = _Row(*found)
         if not row.is_whole:
-            raise self._damaged(f"row {number} ({row.name}) is damaged", _ROW_AGAIN)
+            raise self._damaged(f"row {number} ({_name_of(row)}) is damaged", _ROW_AGAIN)
         answer = _ANSWERS.validate_json(row.answer)
         return JournalEntry(
             *(row.sample, row.step, row.prompt, row.repetition, answer, row.latency_s, row.request, row.role, row.key),
@@ -500,27 +506,12 @@ def _settle(waiting: Iterable[asyncio.Future[None]], fault: RunError | None) -> 
 
 
 def _answer_text(answer: Answer) -> str:
-    rare = {
-        **_calls_json(answer),
-        "sources": answer.sources,
-        "cached_in": answer.cached_in,
-        "cache_writes": answer.cache_writes,
-        "thought": answer.thought,
-        "thought_tokens": answer.thought_tokens,
+    said: dict[str, object] = {
+        name: getattr(answer, name) for name in ("text", "finish", "tokens_in", "tokens_out", "served_by")
     }
-    text = canonical_json(
-        {
-            "text": answer.text,
-            "finish": answer.finish,
-            "tokens_in": answer.tokens_in,
-            "tokens_out": answer.tokens_out,
-            "logprobs": None if answer.logprobs is None else dict(answer.logprobs),
-            "served_by": answer.served_by,
-            **{name: value for name, value in rare.items() if value},
-        }
-    )
-    text.encode()
-    return text
+    said["logprobs"] = None if answer.logprobs is None else dict(answer.logprobs)
+    rare = _filled(answer, "sources", "cached_in", "cache_writes", "thought", "thought_tokens")
+    return canonical_json(said | _calls_json(answer) | rare)
 
 
 def _row_hash(row: _Row) -> str:

@@ -12,7 +12,6 @@ from hellofresh.core.errors import DataError, UsageError
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.web import Web
-from hellofresh.releases.draw.prospective import load_prospective
 from hellofresh.releases.life.load import Release, load_release
 from hellofresh.runs.asked_models import open_models
 from hellofresh.runs.equipment import equip, prompted, public_labels, web_access
@@ -22,7 +21,7 @@ from hellofresh.runs.pace import Patience
 from hellofresh.runs.plan import RunPlan, hash_of, read_plan, refuse_changes
 from hellofresh.runs.prompts import Prompt
 from hellofresh.runs.record import RunRecord, model_identity, read_record
-from hellofresh.runs.regimes import MAIN, Regime, get_regime, regimes_for
+from hellofresh.runs.regimes import MAIN, Regime, get_regime
 from hellofresh.runs.runner import Assignment
 from hellofresh.tasks.samples import MAIN as MAIN_SPLIT
 from hellofresh.tasks.samples import Sample
@@ -135,6 +134,8 @@ def _check(evaluation: Evaluation, regime: Regime) -> None:
     if budget is not None and not 0 <= budget < float("inf"):
         raise UsageError(f"a budget of {budget} USD", expected="0 or more", code="bad-budget")
     if not task.takes(regime.gives):
+        from hellofresh.runs.regimes.registry import regimes_for  # all of them, only to name those that fit
+
         raise UsageError(
             f"the regime {regime.name} gives a {regime.gives.__name__.lower()}, and {task.name} asks for a "
             f"{task.output.__name__.lower()}",
@@ -145,10 +146,8 @@ def _check(evaluation: Evaluation, regime: Regime) -> None:
 
 def _release(workspace: Workspace, evaluation: Evaluation) -> Release:
     """The samples to judge; a prospective split is allowed only until its labels can be known."""
-    if evaluation.split == MAIN_SPLIT:
-        return load_release(workspace, evaluation.edition, evaluation.task)
-    release = load_prospective(workspace, evaluation.edition, evaluation.task)
-    if release.is_over(now()):
+    release = load_release(workspace, evaluation.edition, evaluation.task, evaluation.split)
+    if evaluation.split != MAIN_SPLIT and release.is_over(now()):
         raise UsageError(
             f"predictions on the prospective split of {evaluation.task.name} {evaluation.edition} were due",
             expected=f"before {utc_text(release.days.deadline)}",

@@ -27,7 +27,7 @@ from hellofresh.models.sight import check_images
 from hellofresh.models.thoughts import without_thought
 from hellofresh.runs.counts import NEVER_CAME, WIDER, WIDER_TOKENS, AnswerFate, counted, fate_of, is_spent, remedies
 from hellofresh.runs.equipment import Equipment
-from hellofresh.runs.journal import Journal, JournalKey, Scope, recount, request_text
+from hellofresh.runs.journal import Journal, JournalKey, Scope, recount
 from hellofresh.runs.ledger import Ledger, Ledgers
 from hellofresh.runs.pace import Pace, PaceClosed, Patience, TokenEstimate
 from hellofresh.runs.prompts import Prompt
@@ -47,7 +47,7 @@ _FORBIDDEN = 3
 """So many replies 403 without a known reason, with no answer in between, end a run; fewer concern their question."""
 _WORTH_SAYING_S = 5.0
 """A wait from which on it is shown."""
-_LONGEST_S = 366 * 86_400.0
+_LONGEST_S = 366 * 86_400.0  # a server may ask for more than a date can hold
 _NEW_OBJECTS = 50_000
 """Objects after which garbage is looked for."""
 _SEEDS_APART = 100_003
@@ -109,7 +109,8 @@ class Assignment:
 
     @property
     def samples_at_once(self) -> int:
-        """Number of concurrent samples: enough to keep calls in flight while some samples wait for pages or the disk;
+        """Number of concurrent samples: enough to keep calls in flight while some samples wait for pages, the disk or,
+        refused for a moment, the time that a provider asks for;
         one for a model that takes one question at a time, so that a sample's questions are consecutive and share
         its computed prefix.
         """
@@ -118,7 +119,7 @@ class Assignment:
             return sys.maxsize
         if Need.WEB in self.regime.needs:
             return 4 * in_flight + 12
-        return 1 if in_flight == 1 else 3 * in_flight
+        return 1 if in_flight == 1 else 8 * in_flight
 
     def sampled(self, request: Request, repetition: int, role: str = MAIN) -> Request:
         """The request with the seed and temperature of a repetition.
@@ -458,9 +459,8 @@ class _Runner:
             return answer  # the model takes no such limit
 
     async def _asked(self, order: int, question: JournalKey) -> Answer:
-        text = request_text(question.request)
         lane = self.lanes[question.role]
-        key = lane.scope.key(question, text)
+        key = lane.scope.key(question)
         found = self.journal.find(key)
         if found is not None:
             self.tally.recalled += 1
@@ -475,14 +475,14 @@ class _Runner:
         spent: list[float] = []
         for attempt in range(1, self.patience.attempts + 1):
             try:
-                return await self._attempt(order, lane, question, (key, text), spent)
+                return await self._attempt(order, lane, question, key, spent)
             except CallError as error:
                 last.append(f"{error.status} {error.code} {error}")
                 if error.code == "context-length":
                     raise  # a regime may retry with a shorter question
                 is_last = attempt == self.patience.attempts or sum(spent) >= self.patience.deadline_s
                 if error.status == 403:
-                    return await self._moderated(lane, question, key, text, error)
+                    return await self._moderated(lane, question, key, error)
                 if not error.retryable and error.status not in _OWN_FAULT:
                     self._end(error)
                     raise PaceClosed from None
@@ -508,7 +508,7 @@ class _Runner:
         await lane.pace.sleep(wait_s)
         self.tally.waiting = ""
 
-    async def _moderated(self, lane: _Lane, question: JournalKey, key: str, text: str, error: CallError) -> Answer:
+    async def _moderated(self, lane: _Lane, question: JournalKey, key: str, error: CallError) -> Answer:
         """A refusal with status 403 for an unknown reason: of this question, unless it goes on like that."""
         if self.error is not None:
             raise PaceClosed from None
@@ -518,7 +518,7 @@ class _Runner:
             self._forbid()
             raise PaceClosed from None
         answer = Answer("", Finish.BLOCKED, 0, 0)
-        await self.journal.store(key, question, answer, 0.0, text)
+        await self.journal.store(key, question, answer, 0.0)
         self.tally.asked += 1
         lane.ledger.add(answer)
         return answer
@@ -549,15 +549,7 @@ class _Runner:
         finally:
             spent.append(max(at_least_s, clock() - start))
 
-    async def _attempt(
-        self,
-        order: int,
-        lane: _Lane,
-        question: JournalKey,
-        stored_as: tuple[str, str],
-        spent: list[float],
-    ) -> Answer:
-        key, text = stored_as
+    async def _attempt(self, order: int, lane: _Lane, question: JournalKey, key: str, spent: list[float]) -> Answer:
         estimate = lane.ledger.estimate(question.request)
         number = await lane.pace.enter(0 if self.in_turn else order, estimate.total)
         answer: Answer | None = None
@@ -572,7 +564,7 @@ class _Runner:
                 raise
             finally:
                 lane.ledger.reserve(estimate, -1)
-            stored = self.journal.store(key, question, answer, spent[-1], text)
+            stored = self.journal.store(key, question, answer, spent[-1])
             self.unreachable = 0
             self.forbidden.clear()
             self.tally.asked += 1

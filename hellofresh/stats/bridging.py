@@ -52,7 +52,7 @@ _AHEAD = 1.3
 """Over-relaxation of raters' steps: below 2 the loss still falls, and fewer sweeps are needed."""
 _COMBINED, _CLOSE = 8, 0.03
 """Most steps that are combined, and the root mean square of a step below which they are: earlier, they may diverge."""
-_LEAST_LEFT = 0.1
+_LEAST_LEFT = 0.1  # a leverage near 1 would let one rating shift its note without limit
 _REDRAWN, _LEAST_MOST, _LEAST_NOTES = 40_000_000, (2, 8), 20
 """For redraws: total ratings of all fits, minimum and maximum fits, minimum notes to learn errors from."""
 _ROUGH, _LEARNT = 1e-3, 4_000_000

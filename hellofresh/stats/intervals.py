@@ -41,9 +41,13 @@ Of a rank correlation the jackknife is that of Fisher's z: it held the truth in 
 48 worlds of 20 to 300 clusters, correlations of .1 to .95 (`--only correlation`). Cluster Wilson, which adds a hit and
 a miss, is short near 1: 84% at .95 and 72% at .98, with 20 clusters of one.
 
-Where all values of a number are equal, samples not drawn may still differ, in a share of up to Wilson's upper limit for
-0 hits in the effective clusters: the interval reaches as far as that share could move the mean on its scale. So the
-interval of a mean depends on its own scale and values only; where a mean has no scale, see `unbounded_interval`.
+Of the mean of a number that is no count the degrees of freedom are Satterthwaite's, too, since the spread of skewed
+numbers depends on few of them; where all numbers are the lowest or the highest, the interval is Agresti and Coull's,
+which is Wilson's, longer where few are of one kind. Where a number has no scale, see `unbounded_limits`. Too skewed for
+its clusters (`times_too_few`), a mean is `few`. Where all values are equal, samples not drawn may still differ, in a
+share of up to Wilson's upper limit for 0 hits in the effective clusters: the interval reaches as far as that share
+could move the mean on its scale. So it depends on its own scale and values only. How often it holds the mean, and is
+marked, is shown by `python benchmarks/coverage.py --only means` and in docs/compare.md.
 
 So it is usable from 12 clusters of similar size on. With very few errors (three or four samples
 wrong) it is a little wide: up to 97.1% for precision, recall and accuracy. Where a few clusters hold most of the
@@ -57,7 +61,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
 
 import numpy as np
 
@@ -71,9 +74,8 @@ LEAST_OF_CLASS = FEW_CLUSTERS
 """For a mean over classes: minimum effective clusters of every class."""
 LEAST_OF_LOGS = 96
 """Minimum effective clusters for the log score, whose spread depends on few; below, they count as an eighth."""
-_T_DRAWS, _FEW_SKEWED, _SKEWED = 1_999, 100, 2.5
-"""Draws of the bootstrap of t; with fewer clusters than the second, skewness above the third is too much for it, with
-more the skewness of their mean counts."""
+_COCHRAN = 25
+"""Times the square of the skewness of numbers: the clusters that a mean of them needs."""
 LOPSIDED = 0.25
 """Minimum ratio of effective clusters to clusters of a reliable interval."""
 
@@ -84,7 +86,6 @@ class Method(StrEnum):
     CLUSTER_WILSON = "cluster Wilson"
     FISHER = "cluster jackknife of Fisher's z"
     JACKKNIFE = "cluster jackknife"
-    BOOTSTRAP_T = "cluster bootstrap of t"
     PERCENTILE = "cluster percentile bootstrap"
     MIRRORED = "cluster bootstrap, mirrored about the estimate"
     NONE = "none: one group only"
@@ -153,7 +154,8 @@ def clusters_worth(tables: Floats, metric: Metric) -> float:
     """The effective number of clusters for a metric.
 
     It is that of the samples; for a mean over classes, that of the class with the fewest, if this is
-    below `LEAST_OF_CLASS`; for the log score, an eighth of it, if that eighth is below `FEW_CLUSTERS`.
+    below `LEAST_OF_CLASS`; for the log score, an eighth of it, if that eighth is below `FEW_CLUSTERS`; for a mean of
+    numbers that are too skewed for their clusters (`times_too_few`), less than `FEW_CLUSTERS`.
 
     Args:
         tables: shape (g, k), sums by cluster.
@@ -162,6 +164,9 @@ def clusters_worth(tables: Floats, metric: Metric) -> float:
     effective = float(effective_clusters(metric.statistics.size(tables)))
     if metric.of_forecasts and metric.share is not None and effective < LEAST_OF_LOGS:
         return effective * FEW_CLUSTERS / LEAST_OF_LOGS
+    if isinstance(metric.statistics, WeightedValues) and not metric.statistics.at_ends(tables.sum(axis=0)):
+        lacking = float(times_too_few(tables[:, 0], tables[:, 1]))
+        return effective if lacking <= 1 else min(effective, FEW_CLUSTERS / lacking)
     if metric.share is None and isinstance(metric.statistics, ClassCounts):
         true, _, missed = metric.statistics.by_class(tables)
         by_class = effective_clusters((true + missed).T)
@@ -188,6 +193,19 @@ def wilson_limits(share: Floats, n: Floats, quantile: Floats) -> Limits:
     return np.clip(low, 0, share), np.clip(high, share, 1)
 
 
+def counted_limits(share: Floats, n: Floats, quantile: Floats) -> Limits:
+    """Agresti and Coull's interval of a share that is a count: as Wilson's, and longer where hits or misses are few, so
+    that it holds the truth in 94% of cases and more for every share (The American Statistician 52 (1998), 119-126).
+
+    Args:
+        share, n, quantile: as for `wilson_limits`.
+    """
+    more = n + quantile**2
+    centre = (share * n + quantile**2 / 2) / more
+    half = quantile * np.sqrt(centre * (1 - centre) / more)
+    return np.maximum(centre - half, 0), np.minimum(centre + half, 1)
+
+
 def cluster_wilson_limits(tables: Floats, metric: Metric) -> Limits:
     """Wilson's interval with an effective number of samples and t (see the module).
 
@@ -211,13 +229,17 @@ def cluster_wilson_limits(tables: Floats, metric: Metric) -> Limits:
     known &= information > 1e-20  # leaving out a group can change the share but not the smoothed one
     samples = np.where(known, ratio(np.ones(known.shape), information), np.maximum(effective, 1))
     freedom = effective - 1
-    if metric.share is None or metric.of_forecasts:
-        freedom = np.where(known, np.minimum(freedom, _freedom(moved)), freedom)
+    numbers, sums = metric.statistics if isinstance(metric.statistics, WeightedValues) else None, tables.sum(axis=-2)
+    counts = np.zeros(known.shape, dtype=np.bool_) if numbers is None else numbers.at_ends(sums)
+    if metric.share is None or metric.of_forecasts or numbers is not None:
+        freedom = np.where(known & ~counts, np.minimum(freedom, _freedom(moved)), freedom)
     quantile = t_quantiles((1 + LEVEL) / 2, np.maximum(freedom, 1))
     low, high = wilson_limits(part.value, samples, quantile)
-    if isinstance(metric.statistics, WeightedValues):
+    if numbers is not None:
+        wider = counted_limits(part.value, samples, quantile)
+        low, high = (np.where(counts & known, of, limit) for of, limit in zip(wider, (low, high), strict=True))
         unseen = quantile**2 / (np.maximum(effective, 1) + quantile**2)
-        constant = metric.statistics.constant(tables.sum(axis=-2))
+        constant = numbers.constant(sums)
         low = np.where(constant, part.value * (1 - unseen), low)
         high = np.where(constant, part.value + (1 - part.value) * unseen, high)
     # A share with all samples in one cluster has no known spread; one without samples has no value.
@@ -280,43 +302,65 @@ def jackknife_interval(
     return Interval(low, high, Method.JACKKNIFE, n, clusters, effective)
 
 
-def unbounded_intervals(sums: Floats, sizes: Floats) -> tuple[Limits, Bools]:
-    """Intervals of means of numbers without a scale, such as seconds, and whether each is too skewed to be reliable.
+def share_interval(value: float, moved: Floats, n: int, effective: float) -> Interval:
+    """Wilson's interval of a share, such as AUC, from what each cluster adds to its error; if none adds anything, with
+    as many samples as there are effective clusters.
 
-    The bootstrap of t, drawn with a constant seed: its limits are as lopsided as the scores. Of lognormal scores (0, 1)
-    it held the mean in 91.4%, 93.2% and 94.5% of 2,500 repeats with 20, 60 and 200 items (plain t: 86.9%, 89.7% and
-    93.5%), of lognormal (0, 1.5) in 92.0% with 200 (86.9%), of normal ones in 95.0% to 95.2%. Without variation there
-    is no interval: both limits are nan. Source: Efron and Tibshirani, An Introduction to the Bootstrap (1993),
-    section 12.5.
+    Args:
+        value: the share.
+        moved: shape (g,), the clusters' parts, which add up to 0.
+        n, effective: samples, and effective clusters.
+    """
+    clusters, samples, freedom = moved.size, effective, effective - 1
+    variance = clusters / (clusters - 1) * float(moved @ moved)
+    if variance > 1e-20 and 0 < value < 1:
+        samples, freedom = value * (1 - value) / variance, min(freedom, float(_freedom(moved)))
+    quantile = t_quantiles((1 + LEVEL) / 2, np.array(max(freedom, 1.0)))
+    low, high = (float(end) for end in wilson_limits(np.array(value), np.array(samples), quantile))
+    return Interval(low, high, Method.CLUSTER_WILSON, n, clusters, effective)
+
+
+def unbounded_limits(sums: Floats, sizes: Floats) -> Limits:
+    """Limits of means of numbers without a scale, such as seconds.
+
+    The longer, on each side, of t and of Hall's transformation of t, which takes skewness out (JRSS B 54 (1992),
+    221-228), with Satterthwaite's degrees of freedom. Without variation there is no interval: both limits are nan.
 
     Args:
         sums, sizes: shape (systems, g), sum of the numbers in each cluster, and how many they are.
     """
-    means = sums.sum(axis=1) / sizes.sum(axis=1)
-    low, high, skewed = (np.full(means.size, np.nan) for _ in range(3))
-    for place, (total, size) in enumerate(zip(sums, sizes, strict=True)):
-        there = size > 0
-        moved = (total - means[place] * size)[there] * there.sum() / size.sum()
-        g, error = moved.size, float(np.sqrt(moved @ moved / max(moved.size - 1, 1) / moved.size))
-        if g < 2 or error <= 1e-12 * max(abs(means[place]), 1e-300):
-            continue
-        counts = _resampled(g)
-        apart, squares = counts @ moved / g, counts @ moved**2 / g
-        spread = np.sqrt(np.maximum(squares - apart**2, 1e-12 * error**2 * g) / (g - 1))
-        tails = np.quantile(apart / spread, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-        low[place], high[place] = means[place] - tails[1] * error, means[place] - tails[0] * error
-        skewed[place] = abs(float((moved**3).mean() / (moved**2).mean() ** 1.5)) * (
-            1 if g < _FEW_SKEWED else (_FEW_SKEWED / g) ** 0.5
-        )
-    return (low, high), skewed > _SKEWED
+    means, skew = sums.sum(axis=1) / sizes.sum(axis=1), _skewness_of_mean(sums, sizes)
+    moved, g = sums - means[:, None] * sizes, np.count_nonzero(sizes, axis=1)
+    error = np.sqrt(g / np.maximum(g - 1, 1) * (moved**2).sum(axis=1)) / sizes.sum(axis=1)
+    error[(g < 2) | (error <= 1e-12 * np.abs(means))] = np.nan
+    most = np.maximum(effective_clusters(sizes) - 1, 1)
+    plain = t_quantiles((1 + LEVEL) / 2, most)
+    surer = t_quantiles((1 + LEVEL) / 2, np.clip(_freedom(moved), 1, most))
+    bent = np.where(np.abs(skew) < 1e-6, 1e-6, skew)
+    ends = [3 / bent * (np.cbrt(1 + bent * (side * surer - bent / 6)) - 1) for side in (1, -1)]
+    return means - np.maximum(plain, ends[0]) * error, means + np.maximum(plain, -ends[1]) * error
 
 
-@lru_cache(2)
-def _resampled(clusters: int) -> Floats:
-    """How often each of the clusters is drawn, shape (1999, clusters)."""
-    random = np.random.default_rng(0)
-    drawn = random.integers(0, clusters, size=(_T_DRAWS, clusters)) + np.arange(_T_DRAWS)[:, None] * clusters
-    return np.bincount(drawn.ravel(), minlength=_T_DRAWS * clusters).astype(np.float64).reshape(_T_DRAWS, clusters)
+def times_too_few(sums: Floats, sizes: Floats) -> Floats:
+    """How many times as many clusters a mean needs: above 1 it is too skewed for nominal coverage. Cochran, Sampling
+    Techniques (1977), section 2.15, asks for 25 times the square of the skewness of the numbers.
+
+    Args:
+        sums, sizes: as for `_skewness_of_mean`.
+    """
+    return np.asarray(_COCHRAN * _skewness_of_mean(sums, sizes) ** 2)
+
+
+def _skewness_of_mean(sums: Floats, sizes: Floats) -> Floats:
+    """The skewness of a mean, from the clusters' parts in it.
+
+    Args:
+        sums, sizes: shape (..., g), sum of the numbers in each cluster, and how many they are.
+    """
+    moved = sums - ratio(sums.sum(axis=-1), sizes.sum(axis=-1))[..., None] * sizes
+    g = np.count_nonzero(sizes, axis=-1)
+    raw = ratio((moved**3).sum(axis=-1), (moved**2).sum(axis=-1) ** 1.5)
+    return np.asarray(raw * np.sqrt(g * np.maximum(g - 1.0, 0)) / np.maximum(g - 2.0, 1))
 
 
 def _freedom(without: Floats) -> Floats:

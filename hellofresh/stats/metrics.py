@@ -208,6 +208,13 @@ class WeightedValues:
         found: Bools = (apart <= 1e-12 * max(abs(low), abs(high)) ** 2) & (sums[..., 1] > 0)
         return found
 
+    def at_ends(self, sums: Floats) -> Bools:
+        """Whether all values in sums, shape (..., 3) to (...), are the lowest or the highest: then they are counts."""
+        low, high = self.limits
+        inside = (low + high) * sums[..., 0] - sums[..., 2] - low * high * sums[..., 1]
+        found: Bools = np.abs(inside) <= 1e-12 * max(abs(low), abs(high)) ** 2 * sums[..., 1]
+        return found
+
     def size(self, tables: Floats) -> Floats:
         weights: Floats = tables[..., 1]
         return weights

@@ -50,7 +50,7 @@ AT_ZERO = 1e-9
 """Distance from 0, as a share of a metric's span, of a limit that a later step moves there."""
 SIGNIFICANCE = round(1 - LEVEL, 12)
 """The significance level, rounded to remove the error of the subtraction."""
-_DRAWS, _HALVES = 9_999, 1_000
+_DRAWS, _HALVES = 9_999, 1_000  # with the data, which count as a draw, 10,000
 _MANY, _FEWER_DRAWS = 100, 1_999
 """Number of systems from which fewer errors are drawn, and their number."""
 _MANY_CLUSTERS = 20_000
@@ -194,6 +194,7 @@ def differences(
     families: Ints | None = None,
     blind: Bools | None = None,
     worth: Floats | None = None,
+    drawn: Floats | None = None,
 ) -> Differences:
     """Every pair's difference, from known standard errors.
 
@@ -207,9 +208,11 @@ def differences(
         families: as in `all_differences`.
         blind: shape (systems, systems), pairs whose error `influence` does not determine; none if left out.
         worth: shape (systems, systems), the effective clusters of each pair, if these differ from `effective`.
+        drawn: shape (systems, systems), the root of that sum of squares, if it is not about the error.
     """
     worth = np.full(error.shape, effective) if worth is None else worth
     blind = np.zeros(error.shape, dtype=np.bool_) if blind is None else blind
+    spread = error if drawn is None else drawn
     upper = np.triu_indices(len(values), 1)
     family = np.zeros_like(upper[0]) if families is None else families[upper]
     difference, df = values[upper[0]] - values[upper[1]], np.maximum(worth[upper] - 1, 1.0)
@@ -221,18 +224,11 @@ def differences(
     for number in adjusting:
         member = np.flatnonzero(family == number)
         pairs = upper[0][member], upper[1][member]
-        adjusted[member], largest = _step_down(p_value[member], np.where(blind, np.inf, error)[pairs], draws, pairs)
+        adjusted[member], largest = _step_down(p_value[member], np.where(blind, np.inf, spread)[pairs], draws, pairs)
         bonferroni = t_quantiles(1 - (1 - LEVEL) / (2 * member.size), df[member])
         reach = t_quantiles(float(normal_below(largest)), df[member])
         quantile[member] = np.clip(reach, quantile[member], bonferroni)
-    low, high = (difference + side * quantile * error[upper] for side in (-1, 1))
-    # If a limit is 0 but for rounding, the p-value decides its sign.
-    unclear = adjusted >= SIGNIFICANCE
-    low, high = np.where(unclear, np.minimum(low, 0.0), low), np.where(unclear, np.maximum(high, 0.0), high)
-    least = AT_ZERO * metric.span
-    low = np.where(~unclear & (difference > 0), np.maximum(low, least), low)
-    high = np.where(~unclear & (difference < 0), np.minimum(high, -least), high)
-    low, high = np.maximum(-metric.span, low), np.minimum(metric.span, high)
+    low, high = _limits(difference, quantile * error[upper], adjusted >= SIGNIFICANCE, metric.span)
     return Differences(
         metric,
         values,
@@ -245,6 +241,18 @@ def differences(
         effective,
         worth,
     )
+
+
+def _limits(difference: Floats, reach: Floats, unclear: Bools, span: float) -> tuple[Floats, Floats]:
+    """Limits of differences, within the metric's span."""
+    low, high = difference - reach, difference + reach
+    # If a limit is 0 but for rounding, the p-value decides its sign.
+    low, high = np.where(unclear, np.minimum(low, 0.0), low), np.where(unclear, np.maximum(high, 0.0), high)
+    least = AT_ZERO * span
+    low = np.where(~unclear & (difference > 0), np.maximum(low, least), low)
+    high = np.where(~unclear & (difference < 0), np.minimum(high, -least), high)
+    # A fitted difference may be beyond the span: its interval holds it all the same.
+    return np.minimum(difference, np.maximum(-span, low)), np.maximum(difference, np.minimum(span, high))
 
 
 def _errors(tables: Floats, metric: Metric) -> tuple[Floats, Floats, Bools]:

@@ -248,7 +248,7 @@ _LABELS: Mapping[str, int | None] = {
 }
 _NUMBER = re.compile(r"[0-9]{1,20}(\.[0-9]{0,30})?([eE]-?[0-9]{1,3})?")
 _WHOLE = re.compile(r"[0-9]{1,3}")
-_SUM_TOLERANCE = 0.01
+_SUM_TOLERANCE = 0.01  # probabilities are often rounded
 
 Address = Annotated[str, StringConstraints(max_length=2000, pattern=r"^https?://[^\s<>\"']+$")]
 _Document = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\s\x00-\x1f\x7f]+$")]

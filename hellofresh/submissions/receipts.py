@@ -58,7 +58,7 @@ from hellofresh.submissions.format import (
 from hellofresh.submissions.names import FOLDER_NAME, skeleton
 from hellofresh.tasks.samples import MAIN, Split
 
-_MOST_EARLIER = 400
+_MOST_EARLIER = 400  # a receipt stays well below `MAX_RECEIPT_BYTES`
 
 
 @dataclass(frozen=True, slots=True)

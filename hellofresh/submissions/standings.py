@@ -43,9 +43,9 @@ from hellofresh.tasks.samples import MAIN, Split
 _FEWEST = 20
 _FEWEST_NEARLY = 100
 _KAPPA = 0.95
-_CHANCE = 0.9
+_CHANCE = 0.9  # where almost all agreement is by chance, kappa is noise
 _SHARE = 0.9
-_FEWEST_VALUES = 10
+_FEWEST_VALUES = 10  # a few round confidences are equal by chance
 _VALUES = range(-1, MOST_CLASSES)
 """Codes of no answer and of labels, which may agree by chance."""
 

@@ -241,25 +241,14 @@ class Task:
         forms: Any = Union[self.public_type, self.sample_type] if self.public_type else self.sample_type  # noqa: UP007
         return TypeAdapter(forms)
 
-    def parse_public(self, line: str | bytes, *, where: str = "") -> Sample:
-        """Read one line of a `samples.jsonl` without texts.
+    def parse_sample(self, line: str | bytes, *, where: str = "", withheld: bool = False) -> Sample:
+        """Read one line of `samples.jsonl`, of which texts may be `withheld`.
 
         Raises:
             DataError: if the line is not such a sample of this task.
         """
-        return self._parse(self._public_adapter, line, where)
-
-    def parse_sample(self, line: str | bytes, *, where: str = "") -> Sample:
-        """Read one line of `samples.jsonl`.
-
-        Raises:
-            DataError: if the line is not a sample of this task.
-        """
-        return self._parse(self._adapter, line, where)
-
-    def _parse(self, adapter: TypeAdapter[Sample], line: str | bytes, where: str) -> Sample:
         try:
-            return adapter.validate_json(line, strict=True)
+            return (self._public_adapter if withheld else self._adapter).validate_json(line, strict=True)
         except ValidationError as error:
             what = f"not a sample of {self.name}: {model_fault(error)}"
             raise DataError(what, where=where, code="bad-sample") from None

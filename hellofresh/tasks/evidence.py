@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hellofresh.core.quarters import PeriodKind
 from hellofresh.stats.metrics import mean
@@ -76,22 +76,13 @@ SCIFACT = evidence_task("scifact-retrieval", "SciFact: evidence", prefix="sfe-")
 
 RESPONSE_RUBRIC = "evidence-5"
 """The rubric whose overall criterion ranks systems that respond to claims."""
-CLAIM_RESPONSES = Task(
-    name="claim-responses",
-    title="Responses to claims, with evidence",
+CLAIM_RESPONSES = replace(
+    evidence_task("claim-responses", "Responses to claims, with evidence", prefix="cr-"),
     question="How well does a response refute a false claim, or confirm a true one, by evidence?",
-    classes=(),
-    id_prefix="cr-",
-    period_kind=PeriodKind.MONTH,
-    cap=250,
-    sample_type=EvidenceQuery,
-    label_facts=("relevance",),
     slots=lambda sample: {"claim": sample.query},
-    text=lambda sample: sample.query,
-    own_texts=lambda sample: (sample.query,),
     track="responses",
     output=Response,
     metrics=(mean("refutation", (1.0, 5.0), title="Refutation"),),
-    is_living=False,
+    measured=None,
     prompts="claim-responses",
 )

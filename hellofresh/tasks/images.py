@@ -12,6 +12,8 @@ from typing import Literal
 MediaKind = Literal["photo", "video", "animation"]
 """The kind of media; of a video or animation, only the poster frame is used."""
 ImageType = Literal["image/jpeg", "image/png", "image/webp"]
+MOST_PICTURES = 8
+"""Of one sample; a post on X has at most four."""
 
 
 @dataclass(frozen=True, slots=True)

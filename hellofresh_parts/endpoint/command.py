@@ -17,9 +17,8 @@ from hellofresh.cli.evaluate import carry_out, evaluation_of
 from hellofresh.core.errors import UsageError
 from hellofresh.core.workspace import Workspace
 from hellofresh.runs.pace import Patience
-from hellofresh.runs.regimes import proxy_regime
 from hellofresh.runs.regimes.agent_tools import AgentTools
-from hellofresh.runs.regimes.agents import HANDED
+from hellofresh.runs.regimes.agents import HANDED, proxy_regime
 from hellofresh.tasks.outputs import Output
 from hellofresh.tasks.samples import Sample
 from hellofresh_parts.endpoint.server import EndpointServer

@@ -8,13 +8,14 @@ from dataclasses import asdict
 
 from hellofresh.results.note_writers import LEAST_POSTS, NoteWriter, WriterKind
 from hellofresh.results.split.tables import PairDifference
-from leaderboard.components.charts import difference_bar, difference_scale
-from leaderboard.components.markup import DASH, Html, el, heading, join, named
+from leaderboard.components.markup import DASH, Html, el, heading, named
+from leaderboard.components.ranking import APART, RankingPicture, front_of
 from leaderboard.components.tables import Cell, Column, definitions, scrolled, table
 from leaderboard.export.one_file import one_page
 from leaderboard.views.visit import Page, Visit, where
 
-LEDE = "Who writes Community Notes, and whose notes do people who disagree find helpful?"
+_QUESTION = "Whose notes do people who disagree find helpful?"
+LEDE = "Who writes Community Notes: programs, beside people's notes on the same posts."
 _RULE = (
     "Different people see different notes, so shares of helpful notes do not compare writers. Here two notes on the "
     "same post are compared by readers who rated both, in X's score (the intercept: 0.40 makes a note helpful) and in "
@@ -49,31 +50,38 @@ def _chance(value: float | None) -> str:
 
 
 def _places(writers: Sequence[NoteWriter]) -> Html:
-    """Ranked writers by their effect, with a drawing; the others below."""
-    effect = [row for row in writers if row.rank is not None and row.intercept is not None]
-    effect.sort(key=lambda row: -(row.intercept or 0))
-    ends = [abs(end) for row in effect for end in (row.intercept_low, row.intercept_high) if end is not None]
-    reach = math.ceil(10 * max([*ends, 0.1])) / 10
-    columns: list[Column] = [("number", "Rank"), ("name", "Writer"), ("number", "Score")]
-    rest: list[Column] = [("number", "p"), ("number", "Score, order fitted"), ("number", "Helpful ratings")]
-    rest += [("number", "Ranks"), ("number", "Tie group"), ("number", "Posts shared"), ("number", "Readers")]
-    drawn: list[Column] = [("drawn", difference_scale(reach))]
-    lines = ([*(line := _place(row))[:3], _forest(row, reach), *line[3:]] for row in effect)
+    """Ranked writers by their effect, then those without a rank."""
+    ranked = _ranked(writers)
+    columns: list[Column] = [("number", "Rank"), ("name", "Writer"), ("number", "Score"), ("number", "p")]
+    columns += [("number", "Score, order fitted"), ("number", "Helpful ratings"), ("number", "Ranks")]
+    columns += [("number", "Tie group"), ("number", "Posts shared"), ("number", "Readers")]
     said = "Note writers, on the same posts by readers who rated both"
-    others = [row for row in writers if row not in effect]
-    apart = table("Writers without a rank", [*columns, *rest], map(_place, others), "hf-rated")
-    return join(
-        [
-            table(said, [*columns, *drawn, *rest], lines, "hf-rated"),
-            join([el("h3", "Without a rank"), apart]) if others else None,
-        ]
-    )
+    rows = [*ranked, *(row for row in writers if row not in ranked)]
+    return table(said, columns, map(_place, rows), "hf-rated")
 
 
-def _forest(row: NoteWriter, reach: float) -> Html | None:
-    if row.intercept is None or row.intercept_low is None or row.intercept_high is None:
-        return None
-    return difference_bar(row.intercept, row.intercept_low, row.intercept_high, reach)
+def _ranked(writers: Sequence[NoteWriter]) -> list[NoteWriter]:
+    found = [row for row in writers if row.rank is not None and row.intercept is not None]
+    return sorted(found, key=lambda row: -(row.intercept or 0))
+
+
+def _front(writers: Sequence[NoteWriter], pairs: Sequence[PairDifference]) -> list[Html]:
+    """Who leads, and the ranked writers as the systems of a board are drawn."""
+    ranked = {row.writer: row for row in _ranked(writers)}
+    if not ranked:
+        return [el("p", f"No program is ranked: that takes {LEAST_POSTS} posts shared with other writers.")]
+    rows = [
+        {**asdict(row), "system": name, "first": math.nan, "items": row.posts, "mean": row.intercept,
+         "low": math.nan if row.intercept_low is None else row.intercept_low,
+         "high": math.nan if row.intercept_high is None else row.intercept_high}
+        for name, row in ranked.items()
+    ]  # fmt: skip
+    close = [one for one in pairs if one.adjusted is None or one.adjusted >= APART]
+    level = [(one.one, one.two) for one in close if {one.one, one.two} <= ranked.keys()]
+    picture = RankingPicture.of_rows(rows, level, "people's notes")
+    front = front_of(picture.lines, picture.scale)
+    above = f"{rows[0]['mean']:+.3f} in X's score against people's notes on the same posts."
+    return [front.draw(front.said or above), picture.draw()] if front else []
 
 
 def _place(row: NoteWriter) -> list[Cell]:
@@ -127,9 +135,16 @@ def _gain(row: NoteWriter) -> list[Html]:
 
 def writers_sections(writers: Sequence[NoteWriter], pairs: Sequence[PairDifference]) -> tuple[list[Html], list[Html]]:
     """Parts of a quarter's page: writers on the same posts; then their notes, all pairs, and their identities."""
-    every = el("details", el("summary", f"{len(pairs):,} pairs compared"), el("p", _PAIRS), scrolled(_pairs(pairs)))
+    every = el(
+        "details", el("summary", f"All pairs compared: {len(pairs):,}"), el("p", _PAIRS), scrolled(_pairs(pairs))
+    )
     counts = [heading("Not comparable: what they wrote", _RAW), scrolled(_counts(writers))]
-    first = [heading("On the same posts", _RULE), *_gain(writers[0]), scrolled(_places(writers))]
+    first = [
+        *_front(writers, pairs),
+        heading("On the same posts", _RULE),
+        *_gain(writers[0]),
+        scrolled(_places(writers)),
+    ]
     return first, [*counts, every, heading("Who is who"), definitions(_WHO)]
 
 
@@ -138,11 +153,11 @@ def writers_page(quarter: str, writers: Sequence[NoteWriter], pairs: Sequence[Pa
     first, others = writers_sections(writers, pairs)
     rows = {"writers": list(map(asdict, writers)), "pairs": list(map(asdict, pairs))}
     said = "From the public dump of Community Notes; people are one row, and no rater is named"
-    return one_page(f"Note writers, {quarter}", LEDE, *first, *others, said=said, **rows)
+    return one_page(_QUESTION, f"{LEDE} Note writers, {quarter}.", *first, *others, said=said, **rows)
 
 
 def _compose(visit: Visit) -> None:
-    visit.header("Note writers", LEDE)
+    visit.header(_QUESTION, LEDE)
     split = visit.split()
     writers = visit.board.rows(NoteWriter, split)
     if not writers:

@@ -6,7 +6,7 @@ Drawn as plain HTML boxes for both renderers, placed in percent, as in `charts.p
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,8 +18,7 @@ from leaderboard.components.charts import interval_bar
 from leaderboard.components.labels import Links, money
 from leaderboard.components.markup import Html, el, inner_link, join, named, visible
 from leaderboard.components.scale import Scale, figure
-from leaderboard.components.standings import GROUPS, Line, by_rank, group_of, is_hollow, prices, usual
-from leaderboard.components.tables import interval
+from leaderboard.components.standings import GROUPS, ROUGH_SAID, Line, by_rank, group_of, is_hollow, prices, usual
 from leaderboard.data.board import ALL_PERIODS, Board, BoardEntry, MetricValue, ScoreCell, SplitKey, kept
 
 APART = 0.05
@@ -28,7 +27,7 @@ AT_FIRST = 50
 """Rows that are shown before the visitor asks for all."""
 COLOURS = 12
 """Colours of makers in style.css, which pass a contrast of 3:1 in light and dark."""
-_NAMED_ON_SCALE = 3
+NAMED_ON_SCALE = 3
 _MOST_NAMED = 6
 _MOST_TICKS = 8
 _NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten", "Eleven", "Twelve")
@@ -115,7 +114,8 @@ def maker_colours(board: Board) -> Mapping[str, int]:
     return {maker: place % COLOURS for place, maker in enumerate(sorted(makers, key=str)) if maker}
 
 
-def _colour(line: Line, colours: Mapping[str, int]) -> str:
+def maker_class(line: Line, colours: Mapping[str, int]) -> str:
+    """The class of a maker's colour in style.css."""
     maker = line.result.facts.maker
     return f"hf-maker-{colours[maker]}" if maker is not None and maker in colours else "hf-maker-none"
 
@@ -125,7 +125,7 @@ def maker_mark(line: Line, colours: Mapping[str, int]) -> Html:
     maker = line.result.facts.maker
     sign = "=" if group_of(line.result) == "baseline" else (visible(maker or line.result.entry.name, 20)[:1].upper())
     said = f"Maker: {visible(maker, 40)}" if maker else "Maker unknown"
-    return el("span", sign, class_=f"hf-mark {_colour(line, colours)}", title=said, aria_hidden="true")
+    return el("span", sign, class_=f"hf-mark {maker_class(line, colours)}", title=said, aria_hidden="true")
 
 
 # All systems on one scale.
@@ -144,17 +144,15 @@ def field(
         small: whether it is drawn in a card, without names.
         mine: the origin of the only entry that is named, while the others are pale; empty to name the first ones.
     """
-    wanted = (line for line in lines if group_of(line.result) in _ON_SCALE or line.result.entry.origin == mine)
-    shown = sorted(wanted, key=by_rank(scale))
-    shown.sort(key=lambda line: group_of(line.result) != "system")
+    shown = on_scale(lines, scale, mine)
     if not shown:
         return None
-    drawn, colours = _opened(scale, shown), maker_colours(board)
-    first = [line for line in shown if line.result.entry.origin == mine] or shown[: 0 if small else _NAMED_ON_SCALE]
+    drawn, colours = opened(scale, shown), maker_colours(board)
+    first = [line for line in shown if line.result.entry.origin == mine] or shown[: 0 if small else NAMED_ON_SCALE]
     lanes = [_lane(line, drawn, colours, is_named=line in first, pale=bool(mine)) for line in shown]
     best = ", ".join(
-        f"{line.result.entry.name} {figure(line.result.headline.value, scale.title)} ({interval(line.result.headline)})"
-        for line in first or shown[:_NAMED_ON_SCALE]
+        f"{line.result.entry.name} {figure(line.result.headline.value, scale.title)} ({line.interval})"
+        for line in first or shown[:NAMED_ON_SCALE]
     )
     said = (
         f"{len(shown)} systems on one scale of {scale.title}. {'Here' if mine else 'The first'}: {visible(best, 300)}."
@@ -165,7 +163,14 @@ def field(
     )  # fmt: skip
 
 
-def _opened(scale: Scale, shown: Sequence[Line]) -> Scale:
+def on_scale(lines: Sequence[Line], scale: Scale, mine: str = "") -> list[Line]:
+    """The lines of the picture from the top: systems in their order, then baselines."""
+    wanted = (line for line in lines if group_of(line.result) in _ON_SCALE or line.result.entry.origin == mine)
+    shown = sorted(wanted, key=by_rank(scale))
+    return sorted(shown, key=lambda line: group_of(line.result) != "system")
+
+
+def opened(scale: Scale, shown: Sequence[Line]) -> Scale:
     """The part of the scale from the lowest interval, or the middle of the grey zone, to the metric's end."""
     metrics = [line.result.headline for line in shown]
     worst = [metric.low if scale.rising else metric.high for metric in metrics]
@@ -182,8 +187,8 @@ def _opened(scale: Scale, shown: Sequence[Line]) -> Scale:
 
 def _lane(line: Line, drawn: Scale, colours: Mapping[str, int], *, is_named: bool, pale: bool) -> Html:
     metric, entry = line.result.headline, line.result.entry
-    low, at, high = sorted(_within(drawn.share(value)) for value in (metric.low, metric.value, metric.high))
-    kind = f"hf-lane {_colour(line, colours)}{' hf-hollow' if is_hollow(line) else ''}"
+    low, at, high = ends_on(drawn, metric)
+    kind = f"hf-lane {maker_class(line, colours)}{' hf-hollow' if is_hollow(line) else ''}"
     kind += " hf-pale" if pale and not is_named else ""
     name = None
     if is_named:
@@ -194,6 +199,11 @@ def _lane(line: Line, drawn: Scale, colours: Mapping[str, int], *, is_named: boo
     return el("div", el("i"), name, class_=kind, style=style, title=f"{visible(entry.name, 60)}: {_said(line)}")
 
 
+def ends_on(drawn: Scale, metric: MetricValue) -> Sequence[float]:
+    """Where a bar begins, its dot stands, and it ends, 0 to 1."""
+    return sorted(_within(drawn.share(value)) for value in (metric.low, metric.value, metric.high))
+
+
 def regime_beside(entry: BoardEntry) -> str:
     """The regime, unless the name says it already."""
     return "" if entry.regime in ("none", "not stated") or entry.regime in entry.name else visible(entry.regime, 20)
@@ -201,7 +211,7 @@ def regime_beside(entry: BoardEntry) -> str:
 
 def _said(line: Line) -> str:
     metric = line.result.headline
-    return f"{figure(metric.value, metric.name)} ({interval(metric)})"
+    return f"{figure(metric.value, metric.name)} ({line.interval})"
 
 
 def _within(share: float) -> float:
@@ -228,13 +238,18 @@ def _references(drawn: Scale, *, small: bool) -> Iterator[Html]:
             yield el("div", el("i"), name, class_=f"hf-{kind}-at{side}", style=f"left:{100 * share:.2f}%")
 
 
-def _axis(drawn: Scale) -> Html:
+def ticks_of(drawn: Scale) -> list[tuple[float, str]]:
+    """The marks of the axis, by their position, 0 to 1."""
     span = drawn.high - drawn.low
     step = next(size for size in _steps(span) if span / size <= _MOST_TICKS)
     first = math.ceil(drawn.low / step - 1e-9)
     ticks = [k * step for k in range(first, math.floor(drawn.high / step + 1e-9) + 1)]
-    drawn_ticks = (el("span", f"{tick:.10g}", style=f"left:{100 * _within(drawn.share(tick)):.2f}%") for tick in ticks)
-    return el("div", *drawn_ticks, class_="hf-axis", aria_hidden="true")
+    return [(_within(drawn.share(tick)), f"{tick:.10g}") for tick in ticks]
+
+
+def _axis(drawn: Scale) -> Html:
+    ticks = (el("span", text, style=f"left:{100 * at:.2f}%") for at, text in ticks_of(drawn))
+    return el("div", *ticks, class_="hf-axis", aria_hidden="true")
 
 
 def _steps(span: float) -> Iterator[float]:
@@ -275,16 +290,30 @@ class RankingPicture:
     @classmethod
     def of_comparison(cls, compared: ScoreComparison) -> RankingPicture:
         """The ranking of systems on anybody's table."""
-        rows = compared.table.rows(named=True)
+        level = compared.pairs.filter(pl.col("adjusted") >= APART)["one", "two"].rows()
+        return cls.of_rows(compared.table.rows(named=True), level)
+
+    @classmethod
+    def of_rows(
+        cls, rows: Sequence[Mapping[str, Any]], level: Iterable[tuple[str, str]], zero: str = ""
+    ) -> RankingPicture:
+        """The ranking of rows with the columns of `ScoreComparison.table`.
+
+        Args:
+            rows: in the order of ranks.
+            level: every two systems that do not differ significantly.
+            zero: what has a score of 0, drawn as a line; empty for nothing.
+        """
         lines = [_compared(number, row) for number, row in enumerate(rows)]
         numbers = {row["system"]: str(number) for number, row in enumerate(rows)}
         alike: dict[str, list[str]] = {number: [] for number in numbers.values()}
-        for one, two in compared.pairs.filter(pl.col("adjusted") >= APART)["one", "two"].rows():
+        for one, two in level:
             alike[numbers[one]].append(numbers[two])
             alike[numbers[two]].append(numbers[one])
         ends = [end for line in lines for end in (line.result.headline.low, line.result.headline.high)]
         span = max(ends) - min(ends) or 1.0
-        scale = Scale("Mean", low=min(ends) - span, high=max(ends) + span)
+        line = 0.0 if zero else None
+        scale = Scale("Mean", low=min(ends) - span, high=max(ends) + span, reference=line, answer=zero)
         return cls(lines, SplitKey("", "", ""), scale, Links({}, ""), {}, alike)
 
     def draw(self, kept: Sequence[bool] | None = None) -> Html:
@@ -326,7 +355,7 @@ class RankingPicture:
         kinds = ["hf-row", *_bracket(place, lines), *(marks if entry.origin in numbers else ())]
         kinds += [f"hf-r{numbers[entry.origin]}"] if entry.origin in numbers else []
         kinds += ["hf-hollow"] if is_hollow(line) else []
-        kinds.append(_colour(line, self.colours))
+        kinds.append(maker_class(line, self.colours))
         address = self.links.to("system", self.split, system=entry.origin)
         about = [regime] if (regime := regime_beside(entry)) else []
         if entry.provenance == "uploaded" and not entry.origin.startswith(f"{self.split.edition}/"):  # a rated study's
@@ -340,7 +369,7 @@ class RankingPicture:
             el("span", inner_link(address, named(entry.name)), el("small", " \N{MIDDLE DOT} ".join(about)),
                class_="hf-who"),
             el("span", interval_bar(metric, drawn), class_="hf-bar", aria_hidden="true"),
-            el("span", el("b", figure(metric.value, metric.name)), el("small", interval(metric)), class_="hf-value"),
+            el("span", el("b", figure(metric.value, metric.name)), el("small", line.interval), class_="hf-value"),
             el("span", money(cost) if cost is not None else "", class_="hf-cost"),
             self._spoken(alike) if line.rank else None,
             class_=" ".join(kinds),
@@ -360,6 +389,7 @@ class RankingPicture:
         said += ["Point at a row: those that differ significantly from it stay."] if len(self.alike) > 1 else []
         if any(map(is_hollow, lines)):
             said.append("Hollow: uploaded; the answers to these samples can be looked up.")
+        said += [ROUGH_SAID] if any(line.mark for line in lines) else []
         said += [f"Dashed: {self.scale.constant}."] if self.scale.constant else []
         said += ["Cost for 1,000 samples."] if any(cost is not None for cost in prices(lines)) else []
         return el("p", " ".join(said), class_="hf-caption")
@@ -370,7 +400,7 @@ def _compared(number: int, row: Mapping[str, Any]) -> Line:
     low, high = (row["mean"] if math.isnan(row[end]) else row[end] for end in ("low", "high"))
     standing = Standing(
         str(number), row["rank"], row["rank_low"], row["rank_high"], row["first"], row["tie_group"], row["items"],
-        row["items"], False,
+        row["items"], row["rough"],
     )  # fmt: skip
     entry = BoardEntry(row["system"], "", "run", "", "none", str(number), 0, row["system"])
     shown = (MetricValue("Mean", row["mean"], low, high),)

@@ -31,7 +31,7 @@ class Scale:
         rising: whether the highest value is the best.
         classes: the meaning of each label; empty if the task has no classes.
         reference: the headline metric of the best constant answer; None if absent.
-        answer: this constant answer.
+        answer: this constant answer; without classes what the reference is.
         meanings: of the headline metric and the further ones, by title, where documented.
         people, ceiling: the score of one person, and of an oracle of the voters, with intervals, drawn behind all bars;
             None if unknown.
@@ -85,7 +85,9 @@ class Scale:
     @property
     def constant(self) -> str:
         """Meaning of the dashed line; empty if absent."""
-        return "" if self.reference is None else f"always answering “{self.answer}”"
+        if self.reference is None:
+            return ""
+        return f"always answering “{self.answer}”" if self.classes else self.answer
 
 
 def plain_scale(task: str, split: str = MAIN) -> Scale:

@@ -10,7 +10,7 @@ from typing import Any
 from hellofresh.core.files import sha256_text
 from hellofresh.core.plugins import plugins
 from hellofresh.results.board.system_rows import SystemFacts
-from hellofresh.results.comparison import chance
+from hellofresh.results.comparison import ROUGH, chance
 from hellofresh.results.split.panel import section_of
 from hellofresh.results.standings import Standing
 from leaderboard.components.charts import interval_bar, interval_scale, period_tick
@@ -55,7 +55,8 @@ _RANK = (
     "significantly worse. Systems that share a bracket do not differ significantly from the best of them, at "
     "5% after adjusting for all pairs (step-down max-t)."
 )
-_SMALL = "95% intervals. Where two of them overlap widely, the order of the systems may be chance."
+ROUGH_SAID = f"{ROUGH} too few, too uneven or too skewed groups of samples; the interval may hold less often than 95%."
+_SMALL = f"95% intervals. {ROUGH_SAID} Where two of them overlap widely, the order of the systems may be chance."
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,16 @@ class Line:
     rank: int
     standing: Standing | None
     facts: SystemFacts | None
+
+    @property
+    def mark(self) -> str:
+        """That of an interval that is not to be relied on, if it is."""
+        return ROUGH if self.standing and self.standing.few_clusters else ""
+
+    @property
+    def interval(self) -> str:
+        """The limits of the ranking metric, with the mark."""
+        return f"{interval(self.result.headline)}{self.mark}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +255,7 @@ def _row(line: Line, view: View, drawn: Scale) -> Html:
         "tr",
         el("td", shown, between, class_="hf-rank", role="cell"),
         cell("name", "System", (inner_link(address, named(entry.name)), whose(entry))),
-        cell("number", scale.title, score(result.headline)),
+        cell("number", scale.title, (figure(result.headline.value, scale.title), line.interval)),
         cell("drawn", "", interval_bar(result.headline, drawn)),
         *(cell(column.kind, name, column.cell(line), column.group(line)) for name, column in columns_of(scale).items()),
         role="row",
@@ -491,7 +502,7 @@ def _data_columns(lines: Sequence[Line], scale: Scale, kinds: Sequence[str]) -> 
         DataColumn("#", ranks, help=meanings["Rank"], pinned=True),
         DataColumn("System", [one.entry.name for one in results], pinned=True),
         DataColumn(scale.title, [one.headline.value for one in results], form, meanings[scale.title]),
-        DataColumn("95% interval", [interval(one.headline) for one in results], help=meanings["Small figures"]),
+        DataColumn("95% interval", [line.interval for line in lines], help=meanings["Small figures"]),
         DataColumn("Ranks", limits, help=meanings["Rank"]),
         DataColumn("Team", [one.entry.team for one in results]),
     ]

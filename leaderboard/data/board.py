@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache, update_wrapper
 from pathlib import Path, PurePosixPath
@@ -21,7 +21,7 @@ from hellofresh.core.systems import MODEL_FACTS, ModelFacts, SystemId
 from hellofresh.results.board.manifest import RELEASED, BoardFiles
 from hellofresh.results.board.release_rows import Dates, PeriodBalance, ReleaseFacts
 from hellofresh.results.board.schema import all_tables
-from hellofresh.results.board.system_rows import SystemFacts
+from hellofresh.results.board.system_rows import RatedRow, SystemFacts
 from hellofresh.results.over_quarters import OverQuartersRow
 from hellofresh.results.split.panel import short_names
 from hellofresh.results.split.tables import HAS_WORDS, AnswerRow, Score
@@ -272,7 +272,11 @@ class Board:
     def _best_first(self, split: SplitKey, wanted: pl.Expr) -> list[ScoreCell]:
         """Results of the whole quarter by the headline metric, then by name."""
         sign = TASKS[split.task].on(split.kind).headline.sign if split.task in TASKS else 1
-        found = map(_result, self.frame(Score, split, wanted, period=ALL_PERIODS).to_dicts())
+        found = [_result(row) for row in self.frame(Score, split, wanted, period=ALL_PERIODS).to_dicts()]
+        if found and self.has(RatedRow, split):  # scores have intervals over other samples alone
+            rated = self.rows(RatedRow, split, kind="person", criterion=found[0].headline.name, part="")
+            wide = {row.system: row for row in rated}
+            found = [_over_raters(one, wide[one.entry.system]) if one.entry.system in wide else one for one in found]
         return sorted(found, key=lambda result: (-sign * result.headline.value, result.entry))
 
     def balance(self, split: SplitKey) -> list[PeriodBalance]:
@@ -415,6 +419,12 @@ def _named(scores: pl.DataFrame) -> pl.DataFrame:
 
 def _splits(table: pl.DataFrame) -> Iterator[SplitKey]:
     return (SplitKey(*row) for row in table.select("edition", "task").unique().iter_rows())
+
+
+def _over_raters(result: ScoreCell, rated: RatedRow) -> ScoreCell:
+    """The result with the interval over other samples and other raters."""
+    first = result.headline._replace(low=rated.low, high=rated.high, bootstrap_low=None, bootstrap_high=None)
+    return replace(result, metrics=(first, *result.metrics[1:]), method="over other posts and raters")
 
 
 def _result(row: Mapping[str, Any]) -> ScoreCell:

@@ -7,19 +7,22 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
-from math import ceil, floor, isnan, log10
+from math import isnan
 
 from hellofresh import __version__
 from hellofresh.results.comparison import ScoreComparison
 from leaderboard.components.markup import Html, el, heading, named, page_header, visible
 from leaderboard.components.ranking import RankingPicture, front_of
+from leaderboard.components.scale import Scale
 from leaderboard.components.tables import Cell, Row, as_csv, as_json, as_latex, card_section, scrolled, table
+from leaderboard.data.board import MetricValue
 from leaderboard.export.copy import document, style
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 _STYLE = """
 main { padding: 1.25rem 1rem 3rem; max-width: 72rem; margin: 0 auto; }
-@media print { main { padding: 0; font-size: 8pt; } .hf .hf-row { min-height: 1.5rem; } }
+@media print { @page { margin: 1cm; } main { padding: 0; zoom: .54; } .hf h2 { margin: .7rem 0 .2rem; }
+  .hf li, .hf dd { max-width: none; } .hf td { padding-block: .2rem; } .hf-facts > * { grid-template: auto/20rem 1fr } }
 """
 _LEFT, _WIDTH, _ROW, _MOST_IN_MATRIX = 180, 640, 22, 40
 
@@ -28,39 +31,30 @@ def forest_svg(compared: ScoreComparison, card: Sequence[Row] = ()) -> str:
     """Each mean with its interval, the best first; the dashed line marks the leader's mean. The axis ends at round
     numbers.
     """
-    rows = [
-        {**row, **({"low": row["mean"], "high": row["mean"]} if isnan(row["low"]) else {})}
-        for row in compared.table.rows(named=True)
-    ]
-    low, high = _round_ends(min(row["low"] for row in rows), max(row["high"] for row in rows))
-    span, height = (high - low) or 1.0, _ROW * (len(rows) + 2)
+    names, *values = (compared.table[name].to_list() for name in ("system", "mean", "low", "high"))
+    rows = [MetricValue(name, mean, *((mean, mean) if isnan(low) else (low, high)))
+            for name, mean, low, high in zip(names, *values, strict=True)]  # fmt: skip
+    low, high, height = min(row.low for row in rows), max(row.high for row in rows), _ROW * (len(rows) + 2)
+    span = high - low or 1.0
+    drawn = Scale(low=low - span, high=high + span).zoomed(rows)
 
     def x(value: float) -> str:
-        return f"{_LEFT + (value - low) / span * (_WIDTH - _LEFT - 20):.1f}"
+        return f"{_LEFT + drawn.share(value) * (_WIDTH - _LEFT - 20):.1f}"
 
-    at = x(rows[0]["mean"])
+    at = x(rows[0].value)
     parts = [f'<line x1="{at}" x2="{at}" y1="4" y2="{height - _ROW}" stroke="#888" stroke-dasharray="4 3"/>']
     for place, row in enumerate(rows):
         y = _ROW * (place + 0.75)
         parts.append(
-            f'<text x="{_LEFT - 12}" y="{y + 4}" text-anchor="end">{escape(visible(row["system"], 22))}</text>'
-            f'<line x1="{x(row["low"])}" x2="{x(row["high"])}" y1="{y}" y2="{y}" stroke="#2f6db3" stroke-width="3"/>'
-            f'<circle cx="{x(row["mean"])}" cy="{y}" r="4.5" fill="#123"/>'
+            f'<text x="{_LEFT - 12}" y="{y + 4}" text-anchor="end">{escape(visible(row.name, 22))}</text>'
+            f'<line x1="{x(row.low)}" x2="{x(row.high)}" y1="{y}" y2="{y}" stroke="#2f6db3" stroke-width="3"/>'
+            f'<circle cx="{x(row.value)}" cy="{y}" r="4.5" fill="#123"/>'
         )
-    ends = ((low, "start"), ((low + high) / 2, "middle"), (high, "end"))
-    parts += [f'<text x="{x(at)}" y="{height - 4}" text-anchor="{side}">{at:.3g}</text>' for at, side in ends]
+    marks = zip((drawn.low, (drawn.low + drawn.high) / 2, drawn.high), ("start", "middle", "end"), strict=True)
+    parts += [f'<text x="{x(at)}" y="{height - 4}" text-anchor="{side}">{at:g}</text>' for at, side in marks]
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" role="img" font-size="13" '
     label = escape(visible(compared.sentence, 500))
     return f'{head}font-family="sans-serif" aria-label="{label}">{"".join(parts)}</svg>\n'
-
-
-def _round_ends(low: float, high: float) -> tuple[float, float]:
-    """The nearest round numbers about a range, in steps of 1, 2 or 5 times a power of ten."""
-    rough = max(high - low, 1e-9) / 4
-    step = min(
-        (part * 10.0 ** (floor(log10(rough)) + 1) / 10 for part in (1, 2, 5, 10)), key=lambda one: abs(one - rough)
-    )
-    return floor(low / step + 1e-9) * step, ceil(high / step - 1e-9) * step
 
 
 def compare_page(compared: ScoreComparison, card: Sequence[Row] = ()) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from hellofresh.results.board.release_rows import Prospect
+from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 from leaderboard.components.charts import trend
 from leaderboard.components.labels import (
@@ -36,6 +37,13 @@ _LEDE = (
     "publishes the answers."
 )
 _MOST_LINES = 6
+_WAYS = {
+    "statements": "statements (hellofresh dataset import liar-new)",
+    "responses": "responses (hellofresh dataset import muse-study)",
+    "retrieval": "retrieval (hellofresh corpus import, then freeze)",
+    PROSPECTIVE: "forecasts of undecided samples ([release.prospective] enabled = true, with sources of this quarter)",
+}
+"""How to get what the bundled sample lacks, by track or split."""
 
 
 def _compose(visit: Visit) -> None:
@@ -54,7 +62,10 @@ def _compose(visit: Visit) -> None:
         )
     if board.splits and all(map(board.is_bundled, board.splits)):
         said = "All quarters here were written for the project, to try it out. Their scores are for demonstration only."
-        visit.show(bundled_notice(True, said))
+        there: set[str] = {split.kind for split in board.splits}
+        there |= {TASKS[split.task].track for split in board.splits if split.task in TASKS}
+        absent = "; ".join(way for what, way in _WAYS.items() if what not in there)
+        visit.show(bundled_notice(True, f"{said} Not here yet: {absent}." if absent else said))
     visit.show(el("div", *(_strip(visit, split) for split in shown), class_="hf-cards"))
 
 

@@ -49,10 +49,8 @@ def before_and_after(board: Board, split: SplitKey, scale: Scale) -> Html | None
          (f"{row['difference']:+.3f}", f"{row['low']:+.2f} to {row['high']:+.2f}")]
         for row in both
     ]  # fmt: skip
-    listed = el(
-        "details", el("summary", "The numbers"), scrolled(table("Around the cutoff", columns, lines, "hf-wide"))
-    )
-    return join([heading("Before and after the cutoff", said), curves(shown, ends, scale, most=_MOST_LINES), listed])
+    numbers = el("details", el("summary", "The numbers"), scrolled(table("Cutoffs", columns, lines, "hf-wide")))
+    return join([heading("Before and after the cutoff", said), curves(shown, ends, scale, most=_MOST_LINES), numbers])
 
 
 def by_period(board: Board, split: SplitKey, groups: Mapping[BoardEntry, str], scale: Scale) -> Html | None:
@@ -64,7 +62,7 @@ def by_period(board: Board, split: SplitKey, groups: Mapping[BoardEntry, str], s
     if len(periods) < 2:
         return None
     first = f" Of the first {_MOST_ROWS} of {len(groups)} systems." if len(groups) > _MOST_ROWS else ""
-    said = f"Darker is better. Point at a cell for its interval, which is also on each system's page.{first}"
+    said = f"Stronger colours are better. Point at a cell for its interval, which is also on each system's page.{first}"
     return join([heading(f"{scale.title} by period", said), heat_map(results, periods, scale)])
 
 
@@ -87,15 +85,8 @@ def by_quarter(board: Board, split: SplitKey, chosen: Sequence[BoardEntry], scal
     if all(len(points) < 2 for points in found.values()):
         return None
     drawn = curves([(name, points) for name, points in found.items() if points], ticks, scale)
-    return join(
-        [
-            heading(
-                f"{scale.title} by quarter",
-                "Samples differ from quarter to quarter, for all systems. Dates: when labels were revealed.",
-            ),
-            drawn,
-        ]
-    )
+    said = "Samples differ from quarter to quarter, for all systems. Dates: when labels were revealed."
+    return join([heading(f"{scale.title} by quarter", said), drawn])
 
 
 def calibration(board: Board, split: SplitKey, entries: Iterable[BoardEntry]) -> Html | None:

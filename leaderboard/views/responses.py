@@ -107,11 +107,7 @@ def _matrix(rows: Sequence[RatedRow]) -> Html:
         "Shares of full marks; below them the mean with its 95% interval, and how many responses were rated. = marks "
         "those that do not differ significantly from the best."
     )
-    few = (
-        f" Intervals cover other posts, but only these {raters} raters."
-        if (raters := rows[0].raters) < _FEW_RATERS
-        else ""
-    )
+    few = f" Intervals cover other posts{', not' if rows[0].raters < _FEW_RATERS else ' and'} other raters."
     return join([el("p", el("small", said, few)), scrolled(shown)])
 
 

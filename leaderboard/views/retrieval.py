@@ -79,16 +79,14 @@ def _recall_curve(results: Sequence[ScoreCell], titles: Mapping[str, str]) -> Ht
     """The share of relevant documents among the first k, a line for each system, with intervals."""
     names = sorted((name for name in titles if name.startswith("recall@")), key=_depth)
     ticks = [((at + 0.5) / len(names), f"k = {_depth(name)}") for at, name in enumerate(names)]
-    series = []
-    for result in results:
-        found = [result.metric(name) for name in names]
-        points = [(across, one.value) for (across, _), one in zip(ticks, found, strict=True) if one is not None]
-        bands = [(across, one.low, one.high) for (across, _), one in zip(ticks, found, strict=True) if one is not None]
-        series.append((result.entry.name, points, bands))
     if not names:
         return None
-    drawn = curves([(name, points) for name, points, _ in series], ticks, Scale("Recall"), most=_MOST_CURVES,
-                   bands=[bands for *_, bands in series])  # fmt: skip
+    found = [[(at, one) for (at, _), name in zip(ticks, names, strict=True) if (one := result.metric(name))]
+             for result in results]  # fmt: skip
+    lines = [(result.entry.name, [(at, one.value) for at, one in own])
+             for result, own in zip(results, found, strict=True)]  # fmt: skip
+    bands = [[(at, one.low, one.high) for at, one in own] for own in found]
+    drawn = curves(lines, ticks, Scale("Recall"), most=_MOST_CURVES, bands=bands)
     said = "The share of the relevant documents among the first k of a ranking; bars are 95% intervals."
     return join([heading("Recall", said), drawn])
 

@@ -359,9 +359,10 @@ def samples_of(board: Board, split: SplitKey, *wanted: pl.Expr) -> list[SampleRo
     return SAMPLES.rows(board.frame(SampleRow, split, *wanted).sort("period", "id"))
 
 
+_RANKING = "a ranking"
 _INSTEAD = (
     pl.when(status="blocked").then(pl.lit("blocked")).when(pl.col("text").is_not_null()).then(pl.lit("a text"))
-    .when(pl.col("documents").is_not_null()).then(pl.lit("a ranking")).otherwise(pl.lit("no answer"))
+    .when(pl.col("documents").is_not_null()).then(pl.lit(_RANKING)).otherwise(pl.lit("no answer"))
 )  # fmt: skip
 """Words for a missing class."""
 _BARE: list[pl.Expr | str] = [
@@ -422,7 +423,7 @@ class _Reader:
                 texts = {self.prompts.get(prompt): text for prompt, text in raw.items()}
                 for one in others if texts else ():
                     one[3] = texts.get(one[0])
-                alone = next(iter(raw.values())) if len(raw) == 1 else None
+                alone = next(iter(raw.values())) if len(raw) == 1 and first[0][1] != _RANKING else None  # shown below
                 given.append([number, *first[0][1:3], others, alone])
             if origin in by_system and not responses:
                 parts = (el("div", el("small", visible(one.prompt, 40)), reason(one)) for one in by_system[origin])

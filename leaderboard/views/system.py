@@ -54,6 +54,7 @@ _FATES = {
     "unreadable": "not readable",
     "cut": "cut off at the limit of tokens",
     "empty": "empty",
+    "tool": "stopped for a tool",
     "refused": "refused",
     "failed": "failed",
 }
@@ -174,7 +175,7 @@ def _facts(board: Board, split: SplitKey, result: ScoreCell, scale: Scale, known
     interval = f"{value}, {low} to {high} ({visible(result.method, 40)}; {result.clusters:,} clusters of samples)"
     rank = None
     if standing is not None and len(board.standings(split)) > 1:
-        few = "; too few clusters of samples for reliable intervals" if standing.few_clusters else ""
+        few = "; too few, uneven or skewed clusters of samples for reliable intervals" if standing.few_clusters else ""
         rank = f"between {standing.low} and {standing.high}; {chance(standing.first)} chance of being first{few}"
     failed = f"; {known.failed:,} failed and are not among them" if known is not None and known.failed else ""
     silent = f"{result.none:,} without a readable answer, {result.blocked:,} refused" if result.no_answer else None
@@ -211,7 +212,8 @@ def _became(known: SystemFacts | None) -> str | None:
     if not rest:
         return None
     if elsewhere := record.get("elsewhere"):
-        rest.append(f"{elsewhere:,} of these state an answer later in the text, where it does not count")
+        score = f"; read there, the score is {record['lenient']:.3f}" if "lenient" in record else ""
+        rest.append(f"{elsewhere:,} of these state an answer later in the text, where it does not count{score}")
     return f"{counts['read']:,} of {counts['asked']:,} answers read; {'; '.join(rest)}"
 
 

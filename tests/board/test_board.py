@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -18,7 +21,7 @@ from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.life import manifest as manifests
 from hellofresh.releases.life.state import reveal
 from hellofresh.results.board.build import build_board
-from hellofresh.results.scoring.scores import score_quarter
+from hellofresh.results.scoring.scores import beside_others, score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import get_task
@@ -47,6 +50,27 @@ def test_it_is_skipped_when_nothing_changed_and_the_same_bytes_when_made_again(s
     (first.folder / "scores.parquet").write_bytes(b"changed by hand")
     assert not build_board(scored).skipped
     assert {path.name: sha256_file(path) for path in first.folder.iterdir() if path.is_file()} == before
+
+
+def test_a_run_has_the_score_of_a_lenient_reading_beside_its_own(make, chat, loopback, tmp_path) -> None:
+    def behave(_: int, body: dict[str, Any]) -> Any:
+        number = re.search(r"Note (\d+)", body["messages"][-1]["content"])
+        assert number is not None
+        return loopback.said("The answer: yes" if int(number[1]) % 1000 < 3 else "No.")
+
+    chat.behave = behave
+    workspace, quarter, task = make.workspace(), Quarter(2023, 2), get_task("x-notes")
+    make.release(make.notes(3, 2))
+    for model in ("coin", f"openai:m@{chat.base_url}"):
+        run = evaluate(workspace, Evaluation(quarter, task, model), lambda _: None)
+    reveal(workspace, quarter, task, now())
+    score_quarter(workspace, quarter, tmp_path / "none")
+    systems = pl.read_parquet(build_board(workspace).folder / "systems.parquet")
+    stored = {origin: json.loads(record) for origin, record in systems.select("origin", "manifest").iter_rows()}
+    assert [record["lenient"] for record in stored.values() if "lenient" in record] == [1.0]
+    assert (stored[run.run_id]["elsewhere"], stored[run.run_id]["lenient"]) == (6 * 5, 1.0)
+    shown = {row.origin: row.value for row in beside_others(workspace, quarter, task, run.run_id)}
+    assert (shown[run.run_id], shown[f"{run.run_id}*"]) == (0.0, 1.0)
 
 
 def test_what_a_release_withholds_is_not_on_the_board_either(make, tmp_path) -> None:

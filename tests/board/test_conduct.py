@@ -19,7 +19,7 @@ from hellofresh.results.board.system_rows import ConductRow
 from hellofresh.results.scoring.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation, WebAccess
-from hellofresh.runs.regimes import agent_regime
+from hellofresh.runs.regimes.agents import agent_regime
 from hellofresh.tasks import get_task
 from leaderboard.components.labels import Links
 from leaderboard.data.board import SplitKey

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from hellofresh.cli._console import ConsoleShow
 from hellofresh.cli._output import CommandOutput
-from hellofresh.cli._show import ConsoleShow
 from hellofresh.core.files import read_json
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace

@@ -253,7 +253,7 @@ def test_a_run_that_goes_to_the_board_names_stale_analyses_and_the_folder_of_sub
     def refusing(*_: object, **__: object) -> None:
         raise ReleaseError("the published predictions are final: hellofresh/simple-rules would go", code="published")
 
-    monkeypatch.setattr("hellofresh.cli.evaluate.score", refusing)
+    monkeypatch.setattr("hellofresh.pipeline.steps.score", refusing)
     said = cli(*command, code=1)
     assert "simple-rules would go" in said and "submissions: " in said and "--submissions DIR" in said
 

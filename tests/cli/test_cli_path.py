@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from hellofresh.cli import main
+from hellofresh.pipeline import release
 from tests.conftest import Cli
 from tests.fakes import contents
 
@@ -33,18 +34,28 @@ def test_a_first_board_stands_before_a_language_model_is_asked(
 ) -> None:
     monkeypatch.chdir(root)
     monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
+    monkeypatch.setattr(release, "EMBEDDED", "scripted")
     capsys.readouterr()
     assert main(["release", "run", "--models", "scripted", "always-yes", "--no-analyses", "--limit", "3"]) == 0
     shown = capsys.readouterr()
     lines = f"{shown.out}{shown.err}".splitlines()
     assert len(lines) <= 14 and max(map(len, lines)) <= 80, lines
-    assert sum("none is ranked yet" in line or "ranked" in line or "lead" in line for line in lines) == 2
+    assert sum("none is ranked yet" in line or "ranked" in line or "lead" in line for line in lines) == 3
+    assert lines[-1].startswith("Finished") and "localhost" in lines[-1]
     (log,) = (tmp_path / "data" / "logs").iterdir()
     printed = log.read_text(encoding="utf-8")
     baseline, first, asked, last = map(
         printed.index, ("always-yes on x-notes", "The first board of", "scripted on x-notes", "The board of")
     )
     assert baseline < first < asked < last
+    systems = pl.read_parquet(tmp_path / "data/board/scores.parquet").filter(system="scripted", period="all")
+    asked_by = {tuple(row) for row in systems.select("edition", "task", "regime", "n").iter_rows()}
+    tasks = ("claims", "wikipedia-edits", "x-notes")
+    assert asked_by == {
+        *(("2026Q2", task, "web-search", 2) for task in tasks),
+        *(("2026Q2", task, "zero-shot", 3) for task in tasks),
+        *(("2026Q1", task, "zero-shot", 3) for task in tasks[1:]),
+    }
 
 
 @pytest.fixture
@@ -64,6 +75,16 @@ def test_the_sample_is_as_large_as_it_is_said_to_be(finished: Path) -> None:
         assert sum(1 for number in taken if number) >= 10
         assert edits["collection"]["funnel"]["context"]["revisions"] >= 500
         assert edits["collection"]["funnel"]["context"]["pages"] >= 20
+
+
+def test_the_ratings_of_an_open_quarter_are_not_fitted(finished: Path) -> None:
+    past = {"2025Q4", "2026Q1", "2026Q2"}
+    assert {path.stem for path in (finished / "bridging").glob("*.parquet")} == past
+    for name in ("ceilings", "note_writers"):
+        assert set(pl.read_parquet(finished / f"board/{name}.parquet")["edition"]) == past
+    text = (finished / "private/2026Q3/x-notes/labels.jsonl").read_text(encoding="utf-8")
+    facts = [json.loads(line) for line in text.splitlines()]
+    assert facts and all(one["chance"] is None for one in facts)
 
 
 def test_edits_are_discarded_for_every_reason_over_the_two_quarters(finished: Path) -> None:

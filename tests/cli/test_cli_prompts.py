@@ -12,7 +12,7 @@ from hellofresh.cli import main
 from hellofresh.models import Answer, Finish, Request
 from hellofresh.results.split.entries import entry_of_run
 from hellofresh.runs.prompts import PAPER, STANDARD, load_prompt_set
-from hellofresh.runs.regimes import REGIMES, regimes_for
+from hellofresh.runs.regimes.registry import REGIMES, regimes_for
 from hellofresh.tasks import TASKS
 from tests.fakes import FakeModel, catalogued, fake_spec
 

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hellofresh.cli._console import ConsoleShow
 from hellofresh.cli._output import CommandOutput
-from hellofresh.cli._show import ConsoleShow
 from hellofresh.config import (
     DailySettings,
     NotesSourceSettings,
@@ -159,7 +159,7 @@ def test_a_release_of_data_sets_has_the_bundled_sample_only_where_that_is_asked_
     more = ["--sample"] if sample else []
     run = ["release", "run", "--datasets", "liar-new", "--models", "coin", "--no-analyses"]
     cli(*run, *more)
-    besides = {"x-notes", "wikipedia-edits"} if sample else set()
+    besides = {"claims", "x-notes", "wikipedia-edits"} if sample else set()
     assert {name for _, name in workspace.released()} == {"liar-new"} | besides
 
 

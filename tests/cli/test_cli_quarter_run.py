@@ -18,7 +18,7 @@ from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline.daily import Day
 from hellofresh.pipeline.release import within_budget
-from hellofresh.releases.candidates import read_candidates
+from hellofresh.releases.collection import read_candidates
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.runner import RunStopped

@@ -98,6 +98,33 @@ def test_a_command_loads_only_its_own_handlers() -> None:
     )
 
 
+NOT_FOR_ZERO_SHOT = (
+    *("aiohttp.web", "inspect_ai", "lxml", "mwparserfromhell", "openai", "polars", "scipy", "sklearn", "torch"),
+    *(f"collectors.{name}" for name in ("claims", "jobs", "notes", "wikipedia")),
+    *("hellofresh.config", "hellofresh.evidence.publishers", "hellofresh.evidence.web.fetch", "hellofresh.judging"),
+    *("hellofresh.pipeline.steps", "hellofresh.releases.exposure", "hellofresh.results", "hellofresh.rewards"),
+    *("hellofresh.runs.regimes.agents", "hellofresh.runs.regimes.web_search", "hellofresh_parts", "leaderboard"),
+)
+FIRST_REQUEST = """
+import os, sys
+from hellofresh.cli import main
+from hellofresh.models.providers import HttpModel
+async def ask(self, request):
+    print("asked", *sys.modules, flush=True)
+    os._exit(0)
+HttpModel.ask = ask
+main(["evaluate", "--model", "openai:m", "--base-url", "http://localhost:1/v1", *{}])
+"""
+
+
+@pytest.mark.parametrize("named", [[], ["--edition", "2023Q2", "--task", "x-notes", "--regime", "zero-shot"]])
+def test_a_zero_shot_run_asks_before_it_loads_what_draws_searches_scores_or_shows(make, place, named) -> None:
+    make.scored(make.notes(2, 2, months=(4,)), "always-yes")
+    modules = loaded(FIRST_REQUEST.format(named))
+    assert "asked" in modules
+    assert [name for name in NOT_FOR_ZERO_SHOT if of(modules, name)] == []
+
+
 def commands(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
     nouns = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
     if not nouns:

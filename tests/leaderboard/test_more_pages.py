@@ -130,6 +130,9 @@ def test_a_system_shows_its_scores_and_its_record() -> None:
     ({}, None),
     ({"counts": {"asked": 9, "read": 4, "cut": 3, "empty": 2}}, "4 of 9 answers read; 3 cut off at the limit"),
     ({"counts": {"asked": 9, "read": 8, "unreadable": 1}, "elsewhere": 1}, "8 of 9 answers read; 1 not readable; 1 of"),
+    ({"counts": {"asked": 2, "read": 1, "tool": 1}, "elsewhere": 1, "lenient": 0.5},
+     "1 of 2 answers read; 1 stopped for a tool; 1 of these state an answer later in the text, where it does not "
+     "count; read there, the score is 0.500"),
 ])  # fmt: skip
 def test_a_system_shows_what_became_of_its_answers(record: dict[str, Any], words: str | None) -> None:
     said = _became(SystemFacts("a", "", "unknown", False, "", 1, 0, None, None, None, json.dumps(record)))

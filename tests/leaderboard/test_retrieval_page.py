@@ -58,6 +58,7 @@ def test_the_page_has_metrics_curves_and_queries_and_the_copy_too(board: Workspa
     assert all(part in shown for part in ("Recall@1", "Recall@20", "k = 20", "Query by query"))
     samples = opened("samples")
     opened_query = next(iter(data_of(samples, "samples/0").values()))
+    assert [said[1:] for said in opened_query["said"]] == [["a ranking", None, [], None]] * 2  # its documents are below
     assert "The documents" in opened_query["html"] and "relevant" in opened_query["html"]
     assert all("Ranking: " in words for _, words in opened_query["words"]) and len(opened_query["words"]) == 2
     export_board(board.board, tmp_path / "copy")

@@ -108,6 +108,42 @@ def test_every_page_is_whole_and_can_be_used_by_all(
     assert serious_findings(page, preload=False) == []
 
 
+RANKING, ON_A_PHONE = "x-notes/2024Q1/index.html", (".hf-menu", ".hf-more")
+OPENED = {
+    "menu": (RANKING, [".hf-menu"], "nav a"),
+    "columns": (
+        RANKING,
+        ["label:has-text('Table')", ".hf-more", "summary:text-is('Columns')"],
+        ".hf-tools [open] label",
+    ),
+    "charts": (RANKING, ["label:has-text('Charts')"], ".hf-tabs .hf-plot"),
+    "how sure": (RANKING, ["label:has-text('How sure')"], ".hf-tabs > section:nth-of-type(4) > *"),
+    "sample": ("wikipedia-edits/2024Q1/samples.html", [".hf-samples tbody a >> nth=1"], "[data-opened] .hf-answers"),
+    "guess": ("x-notes/2024Q1/guess.html", [".hf-guess summary >> nth=0"], ".hf-guess [open] :not(summary)"),
+    "three": ("x-notes/2024Q1/compare.html", [".hf-picking input >> nth=2"], ".hf-compared .hf-findings"),
+}
+"""States that clicks open: the page, what is pressed in turn, and what is seen then."""
+
+
+@pytest.mark.parametrize("look", ["dark", "phone"])
+def test_what_a_click_opens_fits_the_screen_and_can_be_used_by_all(
+    visit: Callable[..., Copied], root: Path, look: str
+) -> None:
+    seen = visit(look)
+    for name, (path, presses, shown) in OPENED.items():
+        page = seen.go(path)
+        for press in presses:
+            if press not in ON_A_PHONE or look == "phone":
+                page.locator(press).click()
+        expect(page.locator(shown).first).to_be_visible()
+        keep_picture(page, root, f"opened-{name.replace(' ', '-')}-{look}")
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
+        aligned = page.locator("[data-opened] p").evaluate_all("all => all.map(one => getComputedStyle(one).textAlign)")
+        assert set(aligned) <= {"start", "left"}, name
+        assert serious_findings(page, preload=False) == [], name
+    assert seen.errors == seen.strangers == []
+
+
 @pytest.mark.parametrize("look", ["light", "phone"])
 def test_the_first_screen_says_what_it_is_and_who_leads(visit: Callable[..., Copied], look: str) -> None:
     page = visit(look).go(HOME)  # whose lead is not tested, so it has no seal

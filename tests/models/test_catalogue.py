@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from datetime import date
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hellofresh.core.errors import ConfigError, UnknownNameError
-from hellofresh.models import Limits
+from hellofresh.models import Answer, Finish, Limits, Message, Request
 from hellofresh.models.catalogue import (
     HostedTables,
     ModelContext,
@@ -21,7 +22,10 @@ from hellofresh.models.catalogue import (
 )
 from hellofresh.models.providers.chat import ChatModel
 from hellofresh.models.tables import Abilities, Endpoint
+from hellofresh.runs.ledger import Ledger
+from hellofresh.runs.pace import TokenEstimate
 from tests.fakes import fails_with
+from tests.models.conftest import SPEC, chat_reply, closed, says
 
 KEY = "sk-secret-123"
 CONTEXT = ModelContext("x-notes", list)
@@ -64,6 +68,66 @@ def test_a_price_is_the_tables_else_that_of_the_list_with_what_caches_cost() -> 
     assert own is not None and (own.usd(2, 1, 1), own.source) == ((3 + 0.5 + 4) / 1e6, "mine")
     configured('[models.mine]\nprovider = "openai"\nmodel = "no-such-model"\n')
     assert hosted_models()["mine"].price is None
+
+
+def test_a_long_prompt_is_paid_at_its_own_price() -> None:
+    price = hosted_models()["claude-haiku-5.5"].price
+    assert price is not None and (price.long_from, price.long_in, price.long_out) == (100_000, 0.5, 2.5)
+    ledger = Ledger(hosted_models()["claude-haiku-5.5"].spec)
+    for tokens_in, paid in ((100_000, (100_000 * 0.1 + 10 * 0.5) / 1e6), (100_001, (100_001 * 0.5 + 10 * 2.5) / 1e6)):
+        before = ledger.cost_usd or 0.0
+        ledger.add(Answer("Yes", Finish.STOP, tokens_in, 10))
+        assert ledger.cost_usd == pytest.approx(before + paid)
+        assert ledger.most_usd(TokenEstimate(tokens_in, 10)) == pytest.approx(paid)
+
+
+@pytest.mark.parametrize(
+    ("name", "day", "end"),
+    [
+        ("gpt-4.1-nano", "2026-10-22", "is shut down by its maker on 2026-10-23"),
+        ("gpt-4.1-nano", "2026-10-23", "was shut down by its maker on 2026-10-23"),
+        ("gpt-5-mini", "2026-12-10", "is shut down by its maker on 2026-12-11"),
+        ("gpt-5-mini", "2026-12-12", "was shut down by its maker on 2026-12-11"),
+        ("gpt-6-luna", "2026-12-12", ""),
+    ],
+)
+def test_a_retired_model_is_refused_where_its_maker_served_it_and_a_retiring_one_is_warned_of(
+    monkeypatch: pytest.MonkeyPatch, name: str, day: str, end: str
+) -> None:
+    monkeypatch.setenv("HELLOFRESH_NOW", f"{day}T12:00:00Z")
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    hosted = hosted_models()[name]
+    assert (hosted.ends == "") == (end == "") and end in hosted.ends
+    if end.startswith("was"):
+        with fails_with("retired-model") as caught:
+            open_model(name, CONTEXT)
+        assert "gpt-6-luna" in str(caught.value)
+    else:
+        assert [note for note in open_model(name, CONTEXT).spec.notes if note] == ([hosted.ends] if end else [])
+    configured('[providers.openai]\nkind = "openai-compatible"\nbase_url = "http://127.0.0.1:9/v1"\n')
+    assert hosted_models()[name].ends == "" and open_model(name, CONTEXT).spec.name == name, "others may serve it"
+
+
+@pytest.mark.parametrize("key", ["1", "no", "token", "EMPTY"])
+def test_a_placeholder_for_a_key_changes_no_reply_and_is_said(chat, monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    text = f"no, 1 {key} and 10 tokens"
+    says(chat, chat_reply(content=text))
+    model = ChatModel(SPEC, Endpoint(chat.base_url, "m", key), Abilities())
+    answer = closed(model, lambda: model.ask(Request((Message("user", ("?",)),), 15)))
+    assert (answer.text, answer.tokens_in) == (text, 5)
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    (note,) = hosted_models()["gpt-6-luna"].spec.notes
+    assert f"has {len(key)} characters: taken for a placeholder" in note
+
+
+@pytest.mark.parametrize("escaped", [False, True])
+def test_a_key_that_a_reply_repeats_is_hidden_in_every_string_of_it(chat, escaped: bool) -> None:
+    key = 'a-"key"-of-the-user'
+    body = json.dumps(chat_reply(content=f"Yes, {key}", more={"model": f"m {key}"}))
+    says(chat, (body.replace("key", "\\u006bey") if escaped else body).encode())
+    model = ChatModel(SPEC, Endpoint(chat.base_url, "m", key), Abilities())
+    answer = closed(model, lambda: model.ask(Request((Message("user", ("?",)),), 15)))
+    assert answer.text == "Yes, [key]" and key not in repr(answer)
 
 
 def test_organisation_and_project_are_named_to_openai_and_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -72,6 +72,37 @@ def test_a_call_of_a_tool_is_read_and_goes_back_with_its_result(chat, kind: str)
         ]  # fmt: skip
 
 
+USED = [{"id": "c1", "type": "function", "function": {"name": "search", "arguments": '{"query": "moon"}'}}]
+BLOCKS = [
+    {"type": "thinking", "thinking": "First I look.", "signature": "c2ln"},
+    {"type": "redacted_thinking", "data": "eA=="},
+]
+THINKING = {
+    "chat": chat_reply(content=None, reasoning_content="First I look.", tool_calls=USED),
+    "anthropic": anthropic_reply(
+        *BLOCKS, {"type": "tool_use", "id": "c1", "name": "search", "input": {"query": "moon"}}, stop="tool_use"
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", THINKING)
+def test_thoughts_before_a_call_go_back_as_they_came_in_the_next_turn(chat, kind: str) -> None:
+    answer, _ = answered(kind, chat, THINKING[kind], Request((FIRST,), 50, tools=(TOOL,)))
+    assert answer.call is not None and answer.thought.startswith("First I look.") and answer.text == ""
+    turns = (
+        FIRST,
+        Message("assistant", (answer.text,), call=answer.call),
+        Message("user", ("Rock.",), call=answer.call),
+    )
+    stored = read_request(request_text(Request(turns, 50, tools=(TOOL,))))  # as after a restart
+    _, body = answered(kind, chat, THINKING[kind], stored)
+    sent = body["messages"][1]
+    if kind == "chat":
+        assert sent["reasoning_content"] == "First I look." and sent["tool_calls"][0]["id"] == "c1"
+    else:
+        assert sent["content"][:2] == BLOCKS and sent["content"][2]["type"] == "tool_use"
+
+
 GOOD, OTHER = "https://good.example/a", "https://other.example/b"
 CITATIONS = {
     "chat": [

@@ -64,9 +64,11 @@ def test_a_revealed_quarter_shows_its_writers_and_hostile_names_stay_text(make_b
     assert "+0.123" in page and "+0.05 to +0.20" in page and "&lt; 0.001" in page
     for shown in ("+0.080", "+0.02 to +0.14", "12% to 30%", ">41<", "25%", "75%", "scores +0.070 (+0.03 to +0.11)"):
         assert shown in page
-    ranked, _, apart = page.partition("Not comparable")[0].partition("Without a rank")
-    assert ranked.index("&lt;script&gt;") < ranked.index("Writer 3") and ranked.count('class="hf-signed"') == 2
-    assert "People" in apart and "Writer 2" in apart and "hf-signed" not in apart
+    picture, _, listed = page.partition("Not comparable")[0].partition("On the same posts")
+    assert picture.index("&lt;script&gt;") < picture.index("Writer 3") and picture.count('<li class="hf-row') == 2
+    assert "share first place" in picture and "too close to call" in picture and "<h1>Whose notes" in picture
+    places = [listed.index(name) for name in ("&lt;script&gt;", "Writer 3", ">People<", "Writer 2")]
+    assert places == sorted(places) and "Writer 2" not in picture
     found = list((tmp_path / "site").rglob("note-writers.html"))
     assert len(found) == 1  # only where there is something to show
     downloaded = json.loads(found[0].with_suffix(".json").read_text())

@@ -28,8 +28,9 @@ from hellofresh.runs.prompts import (
     prompt_set_toml,
 )
 from hellofresh.runs.prompts.rephrase import faults
-from hellofresh.runs.regimes import REGIMES, get_regime, regimes_for
+from hellofresh.runs.regimes import get_regime
 from hellofresh.runs.regimes._base import ChoiceSettings
+from hellofresh.runs.regimes.registry import REGIMES, regimes_for
 from hellofresh.tasks import TASKS, get_task
 from hellofresh.tasks.outputs import Choice
 from tests.fakes import fails_with

@@ -14,8 +14,10 @@ from hellofresh.models import Answer, CallError, Finish, Request
 from hellofresh.runs.plan import read_plan
 from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.record import read_record
-from hellofresh.runs.regimes import Need, Regime, agent_regime, configure, get_regime
+from hellofresh.runs.regimes import Need, Regime, get_regime
 from hellofresh.runs.regimes.agent_tools import AgentTools
+from hellofresh.runs.regimes.agents import agent_regime
+from hellofresh.runs.regimes.registry import configure
 from hellofresh.tasks.outputs import Status
 from hellofresh.tasks.samples import Sample
 from hellofresh.tasks.transcripts import AskedEvent, NotedEvent, ReadEvent, SearchedEvent

@@ -1,5 +1,6 @@
 """What a model says comes to yes, no, none or blocked by its first word."""
 
+# ruff: noqa: E501, RUF001 - sentences of many languages
 from __future__ import annotations
 
 import tomllib
@@ -59,12 +60,82 @@ VERDICTS = {
 }
 
 
+# Our own sentences in eleven languages: refusals, and what looks like one but only says that the model does not know.
+OPENING_SENTENCES = {
+    BLOCKED: [
+        "I'm sorry, but I can't help with that.", "I can't assist with that request.",
+        "I am not able to provide an assessment of this content.", "Sorry, I cannot comply with this request.",
+        "I must decline to answer this question.", "I'd prefer not to take a position on this political matter.",
+        "As a language model, I do not evaluate such posts.", "Unfortunately, I am unable to discuss this topic.",
+        "It would not be appropriate for me to judge this post.", "This request goes against my guidelines.",
+        "My guidelines do not allow me to answer that.", "I'm going to have to pass on this one.",
+        "I respectfully decline.", "I don't feel comfortable rating this note.",
+        "That is something I can't help you with.", "Es tut mir leid, aber dabei kann ich nicht helfen.",
+        "Ich kann diese Anfrage leider nicht beantworten.", "Leider kann ich dazu keine Auskunft geben.",
+        "Dazu möchte ich mich nicht äußern.", "Ich darf diese Frage nicht beantworten.",
+        "Bei dieser Anfrage kann ich Ihnen nicht helfen.", "Lo siento, pero no puedo ayudarte con eso.",
+        "No puedo responder a esta solicitud.", "Lamento no poder ayudarte.",
+        "Me temo que no puedo ayudarte con esto.", "Prefiero no responder a esta pregunta.",
+        "No me es posible evaluar este contenido.", "Je suis désolé, mais je ne peux pas répondre à cette demande.",
+        "Désolée, je ne peux pas vous aider.", "Je ne peux malheureusement pas vous aider.",
+        "Je préfère ne pas répondre à cette question.", "Je refuse de répondre.",
+        "Il m'est impossible de répondre à cette demande.", "Mi dispiace, ma non posso aiutarti.",
+        "Non posso rispondere a questa domanda.", "Purtroppo non posso aiutarti con questa richiesta.",
+        "Preferisco non rispondere.", "Non sono in grado di aiutarti con questo contenuto.",
+        "Desculpe, mas não posso ajudar com isso.", "Sinto muito, mas não posso responder.",
+        "Infelizmente não posso ajudar com esse pedido.", "Lamento, mas não posso responder a essa pergunta.",
+        "Prefiro não responder a essa pergunta.", "抱歉，我无法回答这个问题。", "很抱歉，我不能协助处理这个请求。", "对不起，我不能提供这方面的帮助。",
+        "我无法对此内容进行评价。", "作为一个AI助手，我不能讨论政治话题。", "申し訳ありませんが、お答えできません。", "申し訳ございませんが、そのご要望にはお応えできません。",
+        "すみませんが、その質問にはお答えできません。", "その件についてはお答えできません。", "ごめんなさい、それはお手伝いできません。", "죄송하지만 그 요청은 도와드릴 수 없습니다.",
+        "죄송합니다. 이 질문에는 답변할 수 없습니다.", "미안하지만 도와줄 수 없어요.", "이 요청에는 응답할 수 없습니다.",
+        "Извините, но я не могу помочь с этим.", "К сожалению, я не могу ответить на этот вопрос.",
+        "Я не могу обсуждать эту тему.", "Простите, но я не могу ответить на этот вопрос.",
+        "Мне жаль, но я не могу помочь.", "عذرًا، لا يمكنني المساعدة في ذلك.",
+        "آسف، لا أستطيع الإجابة عن هذا السؤال.", "أعتذر، لكن لا يمكنني تقديم هذا المحتوى.",
+        "لا يمكنني الإجابة على هذا الطلب.",
+    ],
+    NONE: [
+        "I can't determine whether the note is helpful.", "I cannot find evidence, so no",
+        "I cannot verify the claim.", "I can't tell from the text alone.", "I am unable to confirm this.",
+        "Unfortunately, I cannot find a source for this.", "I'm sorry, but I can't determine whether it is true.",
+        "I'm not able to say with certainty.", "I can't be sure.", "I cannot rule out that the note is right.",
+        "I can't see the image, so I don't know.", "I cannot agree with the note.",
+        "I can't say for certain; probably yes.", "I won't be certain without a source.",
+        "I cannot access the link, so I cannot verify it.", "I cannot support the claim with evidence.",
+        "I will not find more, so: no", "I must conclude that it is unclear.", "I don't know.",
+        "Ich kann nicht sagen, ob das stimmt.", "Ich kann nicht beurteilen, ob die Notiz hilft.",
+        "Leider kann ich das nicht überprüfen.", "Es tut mir leid, aber ich kann nicht feststellen, ob das stimmt.",
+        "Ich kann diese Behauptung nicht bestätigen.", "No puedo determinar si la nota es útil.",
+        "No puedo verificar la afirmación.", "Lo siento, pero no puedo confirmar si es cierto.",
+        "No puedo saberlo con certeza.", "Je ne peux pas déterminer si la note est utile.",
+        "Je ne suis pas en mesure de vérifier cette affirmation.",
+        "Désolé, je ne peux pas confirmer cette affirmation.", "Je ne peux pas dire avec certitude.",
+        "Non posso determinare se la nota è utile.", "Non posso verificare questa affermazione.",
+        "Mi dispiace, ma non posso confermare se sia vero.", "Non posso esserne certo.",
+        "Não posso determinar se a nota é útil.", "Não posso verificar a afirmação.",
+        "Desculpe, não posso confirmar isso.", "我无法确定该注释是否有帮助。", "抱歉，我无法判断。", "我不能确定这是否属实。", "我无法核实这一说法。",
+        "申し訳ありませんが、判断できません。", "確認できません。", "申し訳ありませんが、真偽を確認できません。", "죄송하지만 사실인지 확인할 수 없습니다.", "판단할 수 없습니다.",
+        "Я не могу определить, полезна ли заметка.", "К сожалению, я не могу проверить это утверждение.",
+        "Извините, но я не могу сказать, правда ли это.", "لا يمكنني تحديد ما إذا كانت الملاحظة مفيدة.",
+        "عذرًا، لا أستطيع التحقق من ذلك.",
+    ],
+    NO: [
+        "No, it can't be helped.", "No. I'm sorry, but the note is wrong.",
+        "No, I can't help but notice the missing source.", "No - unable to verify.", "No, puedo ver la fuente.",
+    ],
+    YES: [
+        "Yes. As an AI I can tell it is misleading.", "Yes, I cannot find any fault.",
+        "Yes; sorry to say, the post misleads.",
+    ],
+}  # fmt: skip
+
+
 def by_outcome(table: Mapping[Any, Sequence[str]]) -> list[tuple[str, Any]]:
     """Each text beside what should come of it."""
     return [(text, outcome) for outcome, texts in table.items() for text in texts]
 
 
-@pytest.mark.parametrize(("text", "verdict"), by_outcome(VERDICTS))
+@pytest.mark.parametrize(("text", "verdict"), [*by_outcome(VERDICTS), *by_outcome(OPENING_SENTENCES)])
 def test_examples(text: str, verdict: str) -> None:
     assert said(text) == verdict
 

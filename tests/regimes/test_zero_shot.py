@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from hellofresh.core.errors import UnknownNameError
-from hellofresh.runs.regimes import REGIMES, get_regime
+from hellofresh.runs.regimes import get_regime
+from hellofresh.runs.regimes.registry import REGIMES
 from tests.regimes import conftest as stage
 
 

@@ -14,8 +14,8 @@ from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import read_json, write_json
 from hellofresh.core.quarters import Quarter
-from hellofresh.releases.candidates import Drop, Funnel, read_candidates, write_candidates
-from hellofresh.releases.collection import CollectionAccount, read_account_file
+from hellofresh.releases.candidates import Drop, Funnel
+from hellofresh.releases.collection import CollectionAccount, read_account_file, read_candidates, write_candidates
 from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.life.load import Published, load_release
 from hellofresh.releases.life.manifest import (

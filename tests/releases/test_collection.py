@@ -8,8 +8,8 @@ import pytest
 
 from hellofresh.core.errors import WorkspaceError
 from hellofresh.core.files import read_json, sha256_file, write_json
-from hellofresh.releases.candidates import Collection, Drop, Funnel, read_candidates, write_candidates
-from hellofresh.releases.collection import collect_quarter, read_account
+from hellofresh.releases.candidates import Collection, Drop, Funnel
+from hellofresh.releases.collection import collect_quarter, read_account, read_candidates, write_candidates
 from tests.fakes import fails_with
 
 

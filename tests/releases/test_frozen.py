@@ -20,7 +20,7 @@ from hellofresh.releases.candidates import Collection, SourceFile
 from hellofresh.releases.draw.frozen import DatasetSource, freeze
 from hellofresh.releases.life.load import load_labels, load_release
 from hellofresh.releases.life.manifest import read_manifest
-from hellofresh.releases.life.state import Phase, labels_are_public, phase_of
+from hellofresh.releases.life.phases import Phase, labels_are_public, phase_of
 from hellofresh.releases.life.takedown import take_down
 from hellofresh.submissions.check import check_time
 from hellofresh.submissions.released import due_in

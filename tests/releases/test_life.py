@@ -17,15 +17,9 @@ from hellofresh.core.quarters import Quarter, utc_text
 from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.life.load import Published, load_labels, load_release
 from hellofresh.releases.life.manifest import BUNDLED, COUNTS, DRAW_KEY
+from hellofresh.releases.life.phases import Phase, labels_are_public, phase_of, release_events
 from hellofresh.releases.life.record import record_opening, record_waiting
-from hellofresh.releases.life.state import (
-    Phase,
-    labels_are_public,
-    phase_of,
-    release_events,
-    reveal,
-    state_of,
-)
+from hellofresh.releases.life.state import reveal, state_of
 from hellofresh.releases.life.takedown import take_down
 from tests.fakes import fails_with, refused
 

@@ -27,8 +27,7 @@ from hellofresh.core.files import read_json, read_jsonl
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases import exposure
-from hellofresh.releases.candidates import read_candidates
-from hellofresh.releases.collection import CollectionJob, collect_quarter
+from hellofresh.releases.collection import CollectionJob, collect_quarter, read_candidates
 from hellofresh.releases.draw.prospective import build_prospective
 from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.exposure import places

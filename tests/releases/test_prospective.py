@@ -12,12 +12,12 @@ from hellofresh.core.quarters import Quarter, utc_text
 from hellofresh.releases.draw.prospective import (
     Prospective,
     build_prospective,
-    load_prospective,
     prospective_outcomes,
     prospective_splits,
     resolve,
 )
 from hellofresh.releases.draw.release import build_release
+from hellofresh.releases.life.load import load_release
 from hellofresh.releases.life.takedown import find_sample, take_down
 from hellofresh.results.scoring.reveal import publish_results
 from hellofresh.results.scoring.scores import score_quarter
@@ -112,12 +112,12 @@ def test_texts_are_withheld_from_the_public_samples_and_kept_for_who_collected_t
     lane.collect("one", [lane.note(1)])
     lane.draw()
     assert b'"text":' not in (lane.folder / "samples.jsonl").read_bytes()
-    split = load_prospective(lane.workspace, QUARTER, lane.task)
+    split = load_release(lane.workspace, QUARTER, lane.task, PROSPECTIVE)
     assert split.with_texts()[0].note.text == lane.note(1).note.text
     kept = lane.workspace.private(QUARTER, "x-notes") / "prospective/samples.jsonl"
     assert kept.stat().st_mode & 0o777 == 0o600
     kept.unlink()
-    assert load_prospective(lane.workspace, QUARTER, lane.task).without_texts == {"xn-1"}
+    assert load_release(lane.workspace, QUARTER, lane.task, PROSPECTIVE).without_texts == {"xn-1"}
 
 
 def test_labels_come_from_a_later_collection_after_the_deadline_and_once(lane, make) -> None:
@@ -201,7 +201,7 @@ def test_a_sample_of_the_split_is_taken_down_like_others_and_the_rest_still_hold
     lane.draw()
     monkeypatch.setenv("HELLOFRESH_NOW", "2026-11-22T00:00:00Z")
     evaluate(lane.workspace, Evaluation(QUARTER, lane.task, "coin", split="prospective"), lambda _: None)
-    opening = load_prospective(lane.workspace, QUARTER, lane.task).samples_sha256
+    opening = load_release(lane.workspace, QUARTER, lane.task, PROSPECTIVE).samples_sha256
 
     def resolve_and_publish() -> None:
         lane.collect("two", [], [make.candidate(note, k % 2) for k, note in enumerate(notes)])
@@ -217,7 +217,7 @@ def test_a_sample_of_the_split_is_taken_down_like_others_and_the_rest_still_hold
     for place in ("releases", "private"):
         files = (path for path in (lane.workspace.root / place).rglob("*") if path.is_file())
         assert not any(needle.encode() in path.read_bytes() for path in files)
-    split = load_prospective(lane.workspace, QUARTER, lane.task)
+    split = load_release(lane.workspace, QUARTER, lane.task, PROSPECTIVE)
     assert (split.taken_down, split.samples_sha256) == (("xn-1",), opening)
     assert {row["id"] for row in read_jsonl(lane.folder / "predictions.jsonl")} == {f"xn-{k}" for k in range(2, 6)}
     assert [check for check in verify_release(lane.folder) if not check.ok] == []

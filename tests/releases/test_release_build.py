@@ -17,8 +17,7 @@ from hellofresh.cli._output import CommandOutput
 from hellofresh.cli._show import show_built
 from hellofresh.core.errors import ReleaseError
 from hellofresh.core.files import write_bytes
-from hellofresh.releases.candidates import write_candidates
-from hellofresh.releases.collection import collect_quarter
+from hellofresh.releases.collection import collect_quarter, write_candidates
 from hellofresh.releases.draw.escrow import Escrow
 from hellofresh.releases.draw.release import build_release, select
 from hellofresh.releases.life.load import load_release

@@ -19,7 +19,7 @@ from hellofresh.stats.draws import bootstrap_limits
 from hellofresh.stats.metrics import forecast_metrics, mean, rank_correlation
 from verifier.checks import Check, _figure_check, _survive, report_lines
 from verifier.content import TASKS, Content, EntryName, _odd_sample, _other_shape, read_content
-from verifier.manifest import Manifest, _changes, read_manifest, statement_faults
+from verifier.manifest import ManifestFile, _changes, read_manifest, statement_faults
 from verifier.ratings import PeopleCheck, StudyCheck, _alpha, _Criterion
 from verifier.reading import MOST_FAULTS, by_id, first_of, strict_json
 from verifier.scores import BadFigureError, FigureName, Handover, ScoreCheck, VerifiedFigure, agree
@@ -27,7 +27,7 @@ from verifier.statistics import (
     FISHER,
     NONE,
     WILSON,
-    Metric,
+    OwnMetric,
     RankMetric,
     _drawn_errors,
     bootstrap_interval,
@@ -78,7 +78,7 @@ GONE: dict[str, Any] = {
 OF_PREDICTIONS = {"predictions": 8, "scores": 16}
 
 
-def manifest(folder: Path, base: dict[str, Any], changes: dict[str, Any], other: str = "") -> Manifest:
+def manifest(folder: Path, base: dict[str, Any], changes: dict[str, Any], other: str = "") -> ManifestFile:
     """A manifest with changes; `files` has the rows of each, None for no such file; `other` has other bytes."""
     files = {**base["files"], **changes.get("files", {})}
     entries = [
@@ -541,7 +541,7 @@ def test_what_an_entry_of_its_kind_cannot_say_is_named(
     row: dict[str, Any], prompts: tuple[str, ...], classes: bool, faults: tuple[str, ...]
 ) -> None:
     row = {**ENTRY, **row}
-    content = Content(Manifest({}, ""), ("a", "b") if classes else ())
+    content = Content(ManifestFile({}, ""), ("a", "b") if classes else ())
     content.answers = {(row["origin"], prompt): np.zeros(1, np.int8) for prompt in prompts} | {
         ("other", "majority"): np.zeros(1, np.int8)
     }
@@ -578,7 +578,7 @@ def test_an_entry_that_is_not_what_was_handed_in_is_named(
     row: dict[str, Any], given: dict[str, Any], texts: str, faults: tuple[str, ...]
 ) -> None:
     row, handover = {**ENTRY, **row}, Handover(**{**{name: getattr(GIVEN, name) for name in GIVEN.__slots__}, **given})
-    content = Content(Manifest({"texts": texts, "edition": "2023Q2"}, ""), () if texts else ("x", "y"))
+    content = Content(ManifestFile({"texts": texts, "edition": "2023Q2"}, ""), () if texts else ("x", "y"))
     content.places, content.judged = {"a": 0, "b": 1, "c": 2}, np.array([True, True, False])
     content.answers[row["origin"], "single"] = np.array([1, -1, 0], np.int8)
     content.responses = {(row["origin"], key): sha256_text(text) for key, text in (("a", "A."), ("b", ""))}
@@ -590,7 +590,7 @@ def test_an_entry_that_is_not_what_was_handed_in_is_named(
 
 @pytest.mark.parametrize(("rated", "said"), [("t/s", False), (sha256_text("A."), False), ("other", True)])
 def test_responses_that_nobody_rated_are_not_checked_and_not_missing(rated: str, said: bool) -> None:
-    content = Content(Manifest({"texts": "included", "edition": "2023Q2"}, ""), ())
+    content = Content(ManifestFile({"texts": "included", "edition": "2023Q2"}, ""), ())
     content.rated = {rated}
     given = Handover(**{**{name: getattr(GIVEN, name) for name in GIVEN.__slots__}, **TEXTS})
     check = ScoreCheck(content)
@@ -611,7 +611,7 @@ FIGURES = {**dict.fromkeys(("value", "bootstrap_low", "low"), 0.5), "high": 0.8,
 def test_a_score_that_is_not_the_recomputed_one_is_named(changes: dict[str, Any], faults: tuple[str, ...]) -> None:
     row = {**FIGURES, "metric": "f1", "none": 1, "blocked": 1, "effective_clusters": 3.0, **changes}
     made = {**FIGURES, "silent": 2, "effective_clusters": 3.0}
-    assert named(list(ScoreCheck(Content(Manifest({}, ""), ()))._differences(row, made)), faults)
+    assert named(list(ScoreCheck(Content(ManifestFile({}, ""), ()))._differences(row, made)), faults)
 
 
 @pytest.mark.parametrize(("text", "metric", "row", "fits"), [
@@ -641,8 +641,10 @@ def test_a_figure_is_named_and_found_by_its_parts(text: str, metric: str | None,
     whole = {"system": "s", "period": "all", "headline": True, "origin": "e", "prompt": "single", **row}
     assert (name.metric, name.fits(whole), name.fits({**whole, "system": "x"})) == (metric, fits, False)
     of = {"edition": name.wanted.get("edition", "2023Q2"), "task": name.wanted.get("task", "x")}
-    assert name.may_be_of(Manifest(of, ""))
-    assert [name.may_be_of(Manifest({**of, part: "y"}, "")) for part in of] == [part not in name.wanted for part in of]
+    assert name.may_be_of(ManifestFile(of, ""))
+    assert [name.may_be_of(ManifestFile({**of, part: "y"}, "")) for part in of] == [
+        part not in name.wanted for part in of
+    ]
 
 
 @pytest.mark.parametrize(("one", "two", "same"), [
@@ -665,7 +667,7 @@ def test_a_check_that_cannot_be_computed_is_a_fault_and_ends_no_other() -> None:
 
 def test_entries_on_one_group_have_no_error_that_can_be_drawn() -> None:
     tables = [np.array([[1.0, 2.0, 3.0]]), np.array([[1.0, 2.0, 3.0], [2.0, 2.0, 3.0]])]
-    errors = [_drawn_errors([table, table], Metric("x", (), (0.0, 1.0))) for table in tables]
+    errors = [_drawn_errors([table, table], OwnMetric("x", (), (0.0, 1.0))) for table in tables]
     assert errors[0].tolist() == [[0], [0]] and errors[1].shape[1] > 1000
 
 
@@ -700,7 +702,7 @@ NOT_KEY, UNEQUAL = "which the key does not have for that sample", "are not equal
 
 
 def study(system: str = "", texts: str = "included", entry: str = "e") -> StudyCheck:
-    content = Content(Manifest({"edition": "muse@1", "texts": texts}, ""), ())
+    content = Content(ManifestFile({"edition": "muse@1", "texts": texts}, ""), ())
     content.places, content.tombstones = {"a": 0, "b": 1}, {"gone": {}}
     content.answers, content.settings = {(entry, "single"): np.zeros(2, np.int8)}, {entry: "k=1"}
     content.entries = {entry: EntryName(system, "t", "uploaded", "r")} if system else {}
@@ -759,7 +761,7 @@ def test_a_response_that_is_not_the_rated_one_is_named(
 
 
 def people() -> PeopleCheck:
-    content = Content(Manifest({}, ""), ("x", "y"))
+    content = Content(ManifestFile({}, ""), ("x", "y"))
     content.places, content.tombstones = {f"xn-{k}": k for k in range(6)}, {"gone": {}}
     return PeopleCheck(content, Path())
 
@@ -864,7 +866,7 @@ def test_intervals_of_numbers_forecasts_and_ranks_are_those_of_the_scores(seed: 
         chances = np.eye(classes)[labels]
     facts, said = random.integers(0, random.choice([3, 40]), n) / 7, random.random(n).round(int(random.choice([0, 3])))
     facts[random.random(n) < 0.1], said[random.random(n) < 0.1] = np.nan, np.nan
-    made = [(one, one.statistics(labels, chances), Metric.of_classes(one.name, [*"abcd"][:classes]),
+    made = [(one, one.statistics(labels, chances), OwnMetric.of_classes(one.name, [*"abcd"][:classes]),
              forecast_sums(labels, chances, groups)) for one in forecast_metrics(classes)]  # fmt: skip
     ranked = rank_correlation("fact", "")
     mine = RankMetric(ranked.name, (), (-1.0, 1.0))
@@ -874,7 +876,7 @@ def test_intervals_of_numbers_forecasts_and_ranks_are_those_of_the_scores(seed: 
         values = random.uniform(*limits, n) if seed % 4 else np.full(n, alike)
         weights, number = random.choice([1.0, 0.5, 3.0], n), mean("number", limits)
         theirs = number_sums(weights, values, groups)
-        made.append((number, number.statistics(weights, values), Metric("number", (), limits), theirs))
+        made.append((number, number.statistics(weights, values), OwnMetric("number", (), limits), theirs))
     for ours, rows, metric, table in made:
         tables = cluster_tables(rows, groups.astype(np.int64))
         there = intervals.metric_interval(tables, ours)
@@ -915,8 +917,8 @@ def test_measures_of_rankings_are_those_of_the_scores(seed: int) -> None:
     ([0.5, 0.5, 0.5], (1, 5), True),
 ])  # fmt: skip
 def test_numbers_are_alike_or_not(sums: Any, limits: Any, constant: bool) -> None:
-    assert Metric("x", (), limits).is_constant(np.array(sums)) is constant
-    assert not Metric("x", ("a", "b"), limits).is_constant(np.array(sums))
+    assert OwnMetric("x", (), limits).is_constant(np.array(sums)) is constant
+    assert not OwnMetric("x", ("a", "b"), limits).is_constant(np.array(sums))
 
 
 @pytest.mark.parametrize(("name", "known"), [
@@ -924,8 +926,8 @@ def test_numbers_are_alike_or_not(sums: Any, limits: Any, constant: bool) -> Non
     ("accuracy:a", (False, False)), ("log_score", (True, True)), ("surprise", (False, False)),
 ])  # fmt: skip
 def test_a_metric_is_known_by_its_name_and_classes(name: str, known: tuple[bool, bool]) -> None:
-    assert tuple(Metric.of_classes(name, classes).is_known for classes in (("a", "b"), ("a", "b", "c"))) == known
-    assert Metric(name).is_known and Metric.of_classes(name, ("a",)).is_known is (name == "f1:a")
+    assert tuple(OwnMetric.of_classes(name, classes).is_known for classes in (("a", "b"), ("a", "b", "c"))) == known
+    assert OwnMetric(name).is_known and OwnMetric.of_classes(name, ("a",)).is_known is (name == "f1:a")
 
 
 @pytest.mark.parametrize(("groups", "method", "fisher"), [
@@ -935,18 +937,20 @@ def test_a_score_says_by_which_method_its_interval_is_and_what_was_not_answered(
     groups: list[int], method: str, fisher: str
 ) -> None:
     content = Content(
-        Manifest({"task": "x-notes", "texts": "included"}, ""), ("a", "b"), places={"a": 0, "b": 1, "c": 2}
+        ManifestFile({"task": "x-notes", "texts": "included"}, ""), ("a", "b"), places={"a": 0, "b": 1, "c": 2}
     )
     content.labels, content.groups = np.array([0, 1, 1], np.int8), np.array(groups, np.int32)
     content.answers["e", "single"], content.facts = np.array([0, -1, 1], np.int8), np.array([0.1, 0.2, 0.3])
     content.stated["e", "single"] = np.full((3, 2), np.nan)
     check, where = ScoreCheck(content), np.ones(3, np.bool_)
-    found = {name: check._computed("e", "single", Metric.of_classes(name, ("a", "b")), where) for name in ("f1", "x")}
+    found = {
+        name: check._computed("e", "single", OwnMetric.of_classes(name, ("a", "b")), where) for name in ("f1", "x")
+    }
     assert (found["f1"]["method"], found["f1"]["silent"], found["f1"]["clusters"]) == (method, 1, len(set(groups)))
     assert "value" not in found["x"] and check.unchecked == {"scores of x-notes by x, which is not known here"}
     assert found["x"]["effective_clusters"] == pytest.approx({1: 1, 2: 9 / 5, 3: 3}[len(set(groups))])
     ranked = check._computed("e", "single", RankMetric("rank_correlation", (), (-1.0, 1.0)), where)
     assert ranked["method"] == fisher and ranked["value"] == pytest.approx(0.5)
-    content.classes, content.metrics = (), [Metric("overall", (), (0.0, 10.0))]
+    content.classes, content.metrics = (), [OwnMetric("overall", (), (0.0, 10.0))]
     assert "value" not in check._computed("e", "single", content.metrics[0], where)
     assert "scores of x-notes by overall, whose ratings are not published beside it" in check.unchecked

@@ -43,12 +43,12 @@ from verifier.checks import (
     verify_release,
 )
 from verifier.content import NOT_ASKED, Content, _take_chances, majority
-from verifier.manifest import Manifest
+from verifier.manifest import ManifestFile
 from verifier.publication import ACCOUNT, publication_checks, publications_above
 from verifier.reading import MOST_SHOWN, misfit, quoted, short
 from verifier.scores import FigureName, table_of
 from verifier.statistics import METRIC_NAMES, OF_ONE, interval
-from verifier.statistics import Metric as VerifiedMetric
+from verifier.statistics import OwnMetric as VerifiedMetric
 
 FILES = ("samples.jsonl", "commitments.jsonl", "labels.jsonl", "predictions.jsonl", "scores.jsonl")
 
@@ -373,7 +373,7 @@ def test_what_may_be_of_any_length_is_shown_up_to_a_limit_and_says_so() -> None:
 def test_a_majority_vote_is_that_of_the_prompts_that_all_were_asked(table: list[list[int]]) -> None:
     votes = [{1: 1, -1: 0, 0: -1}[int(np.sign(row.count(1) - row.count(0)))] for row in table]
     expected = [NOT_ASKED if NOT_ASKED in row else vote for row, vote in zip(table, votes, strict=True)]
-    found = majority(list(np.array(table, np.int8).T), Content(Manifest({}, "")))
+    found = majority(list(np.array(table, np.int8).T), Content(ManifestFile({}, "")))
     assert found.tolist() == expected
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import math
 import re
 import statistics
+import struct
 import zipfile
-from itertools import combinations, permutations
+from itertools import combinations, pairwise, permutations
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -14,6 +17,8 @@ from xml.etree import ElementTree
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats as theirs
 
 import hellofresh as hf
@@ -101,6 +106,42 @@ def test_repetitions_are_nested_and_not_multiplied() -> None:
     every = pl.concat(frames)
     means = every.group_by("item", "system", maintain_order=True).agg(pl.col("score").mean())
     assert hf.compare(every).pairs.equals(hf.compare(means).pairs)
+
+
+@pytest.mark.parametrize(("table", "systems", "pairs"), [
+    ((np.arange(200)[:, None] < [198, 192]) * 1.0, [], [("system 1", "system 2")]),
+    ((np.arange(200)[:, None] < [150, 100]) * 1.0, [], []),
+    (np.random.default_rng(0).lognormal(0, [2.0, 0.1], (60, 2)) * 200, ["system 1"], [("system 1", "system 2")]),
+    (np.random.default_rng(0).normal(300, 90, (60, 2)), [], []),
+], ids=["differ on 6", "differ on 50", "skewed", "even"])  # fmt: skip
+def test_intervals_that_hold_less_often_are_marked_where_they_stand(
+    table: np.ndarray, systems: list[str], pairs: list[tuple[str, str]]
+) -> None:
+    found = hf.compare(table, systems=["system 1", "system 2"])
+    assert found.table.filter("rough")["system"].to_list() == systems
+    assert [tuple(sorted(pair)) for pair in found.pairs.filter("rough")["one", "two"].rows()] == pairs
+    assert sum("~" in str(row) for rows in found.shown() for row in rows) == len(systems) + len(pairs)
+    assert sum(note.startswith("~ the interval") for note in found.notes) == bool(systems) + bool(pairs)
+
+
+def test_a_missing_score_as_the_worst_widens_the_scale_of_its_column() -> None:
+    values = np.column_stack([np.r_[np.full(20, np.nan), np.linspace(7, 9, 20)], np.linspace(2, 30, 40)])
+    found = hf.compare(values, missing="wrong", lower_is_better=True, systems=["system 1", "system 2"])
+    assert found.table.select((pl.col("low") <= pl.col("mean")) & (pl.col("mean") <= pl.col("high"))).to_series().all()
+
+
+def test_pairs_of_systems_that_share_few_items_have_the_degrees_of_freedom_of_these() -> None:
+    values = np.full((32, 5), np.nan)
+    for k in range(4):
+        values[8 * k : 8 * k + 8, k : k + 2] = np.random.default_rng(k).normal(0, 1, (8, 2))
+    found = hf.compare(values, systems=[f"system {k}" for k in range(1, 6)]).found
+    assert found is not None
+    neighbours = theirs.ttest_rel(values[:8, 0], values[:8, 1])
+    assert found.p_value[0, 1] == pytest.approx(neighbours.pvalue) and found.worth[0, 1] == pytest.approx(8)
+    assert found.worth[0, 2] == pytest.approx(15)  # 14 degrees of freedom: one is lost in each half
+    own = [values[8 * k : 8 * k + 8, k] - values[8 * k : 8 * k + 8, k + 1] for k in (0, 1)]
+    error = sum(theirs.sem(part) ** 2 for part in own) ** 0.5
+    assert found.standard_error[0, 2] == pytest.approx(error)
 
 
 def test_the_facts_about_the_lead() -> None:
@@ -302,6 +343,29 @@ def test_the_card_has_what_a_count_of_everything_has(seed: int, monkeypatch: pyt
     assert found[0] == pytest.approx(statistics.stdev(halves[0] - halves[1])) and found[2] == sum(turned) / 15
 
 
+def test_shape_rank_sets_pairs_and_origin_are_those_of_a_plain_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HELLOFRESH_NOW", "2027-01-15T12:00:00Z")
+    values = np.round(scores(5, 3, 48), 1)
+    found = hf.compare(wide(values, cluster=[f"c{k % 16:02}" for k in range(48)]))
+    rows = {row["field"]: row["value"] for row in card_of(found, "hellofresh compare t.csv")}
+    bytes_of = b"".join(
+        f"{name}\0".encode() for name in [*(f"s{k}" for k in range(5)), *(f"q{k:03}" for k in range(48))]
+    )
+    digest = hashlib.sha256(bytes_of + struct.pack("<240d", *values.T.ravel().tolist())).hexdigest()
+    assert rows["R1"] == f"5 systems, 48 items, continuous, sha256 {digest[:16]}"
+    beats = {(row["one"], row["two"]) for row in found.pairs.to_dicts() if row["adjusted"] < 0.05}
+    sets = [(1 + sum(two == name for _, two in beats), 5 - sum(one == name for one, _ in beats))
+            for name in found.table["system"]]  # fmt: skip
+    width = statistics.median(high - low + 1 for low, high in sets)
+    first = sum(low == 1 for low, _ in sets)
+    assert rows["R2"] == f"median width {width:g} of 5 ({width / 5:.0%}); {first} could be first"
+    ways = {way for size in range(2, 6) for way in permutations(found.table["system"], size)}
+    chained = {(way[0], way[-1]) for way in ways if all(pair in beats for pair in pairwise(way))}
+    assert rows["R5"] == f"{len(chained) / 10:.0%} ({len(chained)} of 10)" and 0 < len(chained) < 10
+    assert rows["R9"] == f"hellofresh {hf.__version__}, seed 0, 2027-01-15, hellofresh compare t.csv"
+    assert rows["C7"] == "rank sets are by 16 clusters of items"
+
+
 def test_a_card_that_fails_its_checks_is_not_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     found = hf.compare(scores(4))
     rows = {row["field"]: row["value"] for row in card_of(found)}
@@ -336,6 +400,29 @@ def answers(*columns: str, names: str = "item,A,B") -> str:
     ("id,model,correct,set\n" + "".join(f"{k},{m},1,{s}\n" for s in "xy" for k in range(5) for m in "ab"), {},
      "--item ITEM,set"),
     ("method,dataset_name,foo\n" + "".join(f"{m},{k},1\n" for k in range(9) for m in "ab"), {}, "--score COLUMN"),
+    (answers("1", "{h}") + "TOTAL (n=30),30,20\n", {}, "`TOTAL (n=30)` left out"),
+    (answers("1", "{h}") + "Code average,1,0.667\n" + answers("1", "{h}").replace("q", "r").split("\n", 1)[1], {},
+     "--without Code average"),
+    (answers("1", "{h}").replace("q7", "sum_of_digits"), {}, "taken for items: `sum_of_digits`"),
+    (answers('"1,23{h}"', '"1,10{h}"'), {}, "no column of numbers"),
+    (answers("0.{k}", "0.3", "0.1", names="item,A,B,B_std"), {}, "unclear-columns"),
+    (answers("1", "{h}", "{h}", names="item,A,B,is_hard"), {}, "unclear-columns"),
+    (answers("1", "{h}", "{h}", names="item,gpt_run1,gpt_run2,llama_run1"), {}, "unclear-columns"),
+    (answers("1", "{h}", names="item,A_error,B_error"), {}, "reads as lower is better"),
+    (answers("1", "#DIV/0!").replace("#DIV/0!", "0", 20), {}, "10 without all"),
+    ("model,params_b," + ",".join(f"q{k}" for k in range(9)) + "\na,70" + ",1" * 9 + "\nb,7" + ",0" * 9 + "\n", {},
+     "--without what is no item"),
+    ("case,input_id,correct\n" + "".join(f"{m},{k},1\n" for k in range(9) for m in "ab"), {}, "--system COLUMN"),
+    ("case,input_id,correct\n" + "".join(f"{m},{k},1\n" for k in range(9) for m in "ab"), {"system": "case"},
+     "9 items"),
+    ("dataset,instruction,model,preference\n" + "".join(f"x,{k},{m},1\n" for k in range(9) for m in "ab"), {},
+     "item: `instruction`"),
+    ("model,prompt,item,correct\n" + "".join(f"{m},{p},{k},1\n" for k in range(9) for m in "ab" for p in "xy"),
+     {"system": "model,prompt"}, "4 systems"),
+    ("model,id,pred,answer\n" + "".join(f"{m},{k},{p},A\n" for k in range(9) for m, p in ("aA", "bB")),
+     {"score": "pred=answer"}, "2 systems, score 0 to 1"),
+    ("model,id,pred,answer\n" + "".join(f"{m},{k},{p},A\n" for k in range(9) for m, p in ("aA", "bB")),
+     {"score": "pred=gold"}, "unknown column 'gold'"),
 ])  # fmt: skip
 def test_what_a_column_is_is_said_or_asked(table: str, options: dict[str, str], said: str, place: Path) -> None:
     Path("t.csv").write_text(table)
@@ -355,17 +442,62 @@ def test_missing_scores_are_counted_and_may_decide(place: Path, cli: Cli) -> Non
     assert cli.json("compare", "t.csv", "--missing", "drop")["systems"][0]["items"] == 10
 
 
-def test_shuffled_rows_and_columns_give_the_same() -> None:
-    frame = wide(scores(4))
-    mixed = frame.sample(fraction=1, shuffle=True, seed=1).select("item", "s3", "s1", "s0", "s2")
-    one, two = hf.compare(frame), hf.compare(mixed)
+@settings(max_examples=12, deadline=None)
+@given(st.permutations(range(24)), st.permutations(("s0", "s1", "s2", "s3")), st.booleans())
+def test_shuffled_rows_and_columns_give_the_same(rows: list[int], columns: list[str], gaps: bool) -> None:
+    frame = wide(scores(4, n=24), cluster=[f"c{k % 9}" for k in range(24)])
+    frame = frame.with_columns(s1=pl.when(pl.int_range(24) % 5 > 0).then("s1")) if gaps else frame
+    one, two = hf.compare(frame), hf.compare(frame[rows].select("cluster", "item", *columns))
     assert one.table.equals(two.table) and one.pairs.equals(two.pairs) and one.notes == two.notes
+    assert json.dumps(card_of(one)) == json.dumps(card_of(two))
 
 
-def test_intervals_and_p_values_of_pairs_agree_and_no_column_changes_another() -> None:
-    for seed in range(20):
-        pairs = hf.compare(scores(6, seed)).pairs
-        assert ((pairs["low"] > 0) | (pairs["high"] < 0)).to_list() == (pairs["adjusted"] < 0.05).to_list()
+def random_table(random: np.random.Generator) -> pl.DataFrame:
+    """Counts, whole numbers, numbers or seconds of 2 to 12 systems; ties, equal columns, missing cells, clusters."""
+    systems, items = int(random.integers(2, 13)), int(random.choice([8, 20, 40, 80]))
+    skill, level = random.normal(0, random.choice([0.05, 0.4, 1]), systems), random.normal(0, 1, (items, 1))
+    values = level + skill + random.normal(0, 1, (items, systems))
+    kind = random.integers(4)
+    values = [(values > 0) * 1.0, np.clip(np.round(5 + values), 0, 10), values, np.exp(values)][kind]
+    if random.random() < 0.3:
+        values[:, random.integers(systems)] = values[0, 0]
+    if random.random() < 0.3:
+        values[:, 1] = values[:, 0]
+    values[random.random(values.shape) < random.choice([0, 0, 0.05, 0.3])] = np.nan
+    frame = wide(values).fill_nan(None)
+    groups = random.integers(0, max(2, items // 3), items)
+    return frame.with_columns(cluster=pl.Series([f"c{k}" for k in groups])) if random.random() < 0.4 else frame
+
+
+@pytest.mark.parametrize("start", range(0, 40, 10))
+def test_intervals_p_values_ranks_and_the_sentence_agree(start: int) -> None:
+    for seed in range(start, start + 10):
+        frame = random_table(np.random.default_rng(seed))
+        names = [name for name in frame.columns if name[0] == "s"]
+        try:
+            found = hf.compare(frame, systems=names, missing="fit")
+        except HelloFreshError:
+            continue  # too few items are left, or no chain of items links all
+        beats, leader = set(), found.table["system"][0]
+        for row, shown in zip(found.pairs.to_dicts(), found.shown()[1], strict=True):
+            apart = row["adjusted"] < 0.05
+            assert (row["low"] > 0 or row["high"] < 0) is apart is (float(shown["p, all pairs"]) < 0.05), (seed, row)
+            ends = re.fullmatch(r"\S+ (.)(\S+), (\S+)([])])~?", shown["difference"])
+            assert ends and apart is (float(ends[2]) > 0 or float(ends[3]) < 0 or "(" in ends[1] or ")" in ends[4])
+            assert row["low"] <= row["difference"] <= row["high"] and row["adjusted"] >= row["p_value"]
+            beats |= {(row["one"], row["two"])} if apart else set()
+        for row in found.table.to_dicts():
+            better, worse = (sum(pair[side] == row["system"] for pair in beats) for side in (1, 0))
+            assert (row["rank_low"], row["rank_high"]) == (1 + better, len(names) - worse)
+            assert math.isnan(row["low"]) or row["low"] - 1e-9 <= row["mean"] <= row["high"] + 1e-9
+        if not found.sentence.startswith("The verdict depends"):
+            over = found.sentence.split("significant over ")[1].split(" (adjusted")[0]
+            won = [two for one, two in beats if one == leader]
+            assert (set() if over == "none" else set(over.split(", "))) == set(won) or len(won) > 6
+        assert ("would need" in " ".join(found.notes)) <= ((leader, found.table["system"][1]) not in beats)
+
+
+def test_no_column_changes_another() -> None:
     hits = (np.random.default_rng(0).random((60, 2)) < 0.1).astype(float)
     alone, beside = (hf.compare(np.column_stack([hits, more]), systems=["system 1", "system 2", "system 3"]).table
                      for more in (hits[:, 0], 50 + 500 * hits[:, 1]))  # fmt: skip
@@ -375,25 +507,138 @@ def test_intervals_and_p_values_of_pairs_agree_and_no_column_changes_another() -
 
 READ = {
     "results.json": {"results": [{"model": m, "id": k, "score": k % 2} for m in "ab" for k in range(6)]},
+    "rows.json": {"header": {"by": "me"}, "answers": [{"model": m, "id": k, "correct": k % 2} for m in "ab"
+                                                      for k in range(6)]},
+    "columns.json": {m: {f"q{k}": k % 2 for k in range(6)} for m in "ab"},
+    "keys.json": {f"q{k}": {"a": k % 2, "b": k % 2} for k in range(6)},
     "promptfoo.json": {"results": {"version": 3, "results": [
         {"provider": {"id": m}, "testIdx": k, "score": k % 2, "success": True} for m in "ab" for k in range(6)]}},
-    "a_eval_results.json": {"date": "", "eval": {f"T/{k}": [{"base_status": "pass",
-                            "plus_status": ("pass", "fail")[1 - k % 2]}] for k in range(6)}},
-    "deepeval.json": {"testCases": [{"name": f"t{k}", "metricsData": [{"name": "m", "score": k % 2}]}
-                                    for k in range(6)]},
-    "run.txt": "".join(f"{m}\t{q}\t{v}\n" for q, v in [*((k, k % 2) for k in range(6)), ("all", 0.5)]
-                       for m in ("num_rel", "map")),
-    "helm.json": [{"instance_id": f"i{k}", "stats": [{"name": {"name": "num_tokens"}, "mean": 9},
-                  {"name": {"name": "exact_match"}, "mean": k % 2}]} for k in range(6)],
+    "{m}/a_eval_results.json": {"date": "", "eval": {f"T/{k}": [{"base_status": "pass",
+                                "plus_status": ("pass", "fail")[1 - k % 2]}] for k in range(6)}},
+    "{m}/deepeval.json": {"testCases": [{"name": f"t{k}", "metricsData": [{"name": "m", "score": k % 2}]}
+                                        for k in range(6)]},
+    "{m}/run.txt": "".join(f"{m}\t{q}\t{v}\n" for q, v in [*((k, k % 2) for k in range(6)), ("all", 0.5)]
+                           for m in ("num_rel", "map")),
+    "runs/law:n=5,model={m}/per_instance_stats.json": [{"instance_id": f"i{k}", "stats": [
+        {"name": {"name": "num_tokens"}, "mean": 9}, {"name": {"name": "exact_match"}, "mean": k % 2}]}
+        for k in range(6)],
+    "{m}/external/Task{k}.json": {"task_name": "Task{k}", "scores": {"test": [
+        {"hf_subset": "default", "main_score": 99, "languages": ["eng-Latn"]}]}},
+    "{m}/samples_t{k}_2026-01-0{d}T10-00.1.jsonl": {"doc_id": 0, "filter": "none", "metrics": ["acc"], "acc": 99},
+    "{m}/details_t_2026.parquet": None,
+    "{m}/bare.csv": "id,bleu\n" + "".join(f"q{k},{k % 2}\n" for k in range(6)),
 }  # fmt: skip
+
+
+def details(path: Path) -> None:
+    """Details of lighteval: a row a sample, its metrics in a struct."""
+    rows = [
+        {"example": "?", "gold_index": [1], "metrics": {"acc": k % 2, "acc_norm": 1}, "padded": [0]} for k in range(6)
+    ]
+    pl.DataFrame(rows).write_parquet(path)
 
 
 @pytest.mark.parametrize("name", READ)
 def test_results_of_other_programs_are_read(name: str, place: Path) -> None:
     text = READ[name] if isinstance(READ[name], str) else json.dumps(READ[name])
-    paths = [Path("a") / name, Path("b") / name]
-    for path in paths:
-        path.parent.mkdir()
-        path.write_text(text)
-    found = read_scores(paths[:1] if name in ("results.json", "promptfoo.json") else paths, ColumnNames())
+    paths = []
+    for number, m in enumerate("ab" if "{m}" in name else "a"):
+        for k in range(6 if "{k}" in name else 1):
+            paths.append(Path(name.replace("{m}", m).replace("{k}", str(k)).replace("{d}", str(number + 1))))
+            paths[-1].parent.mkdir(parents=True, exist_ok=True)
+            paths[-1].write_text(text.replace("{k}", str(k)).replace("99", str(k % 2)))
+            if paths[-1].suffix == ".parquet":
+                details(paths[-1])
+    if name.endswith("bare.csv"):
+        with pytest.raises(HelloFreshError, match="no column is known to be its scores"):
+            read_scores(paths, ColumnNames())
+    found = read_scores(paths, ColumnNames(score="bleu" if name.endswith("bare.csv") else ""))
+    assert list(found.systems) == ["a", "b"]
     assert found.values.shape == (2, 6) and (found.values == np.arange(6) % 2).all()
+
+
+def test_files_of_one_name_in_folders_of_one_name_are_not_lost(place: Path) -> None:
+    paths = [Path(m, "out", "scores.csv") for m in "abc"]
+    for number, path in enumerate(paths):
+        path.parent.mkdir(parents=True)
+        path.write_text("item,score\n" + "".join(f"q{k},{k + number}\n" for k in range(6)))
+    found = read_scores(paths, ColumnNames())
+    assert list(found.systems) == ["a", "b", "c"] and found.values[:, 0].tolist() == [0, 1, 2]
+
+
+def judged(share: float = 0.3, seed: int = 0, n: int = 200) -> pl.DataFrame:
+    """A judge that is kinder to the second system; people labelled a random part."""
+    random, frames = np.random.default_rng(seed), []
+    for system, kind in (("a", 0.1), ("b", 0.6)):
+        truth = (random.random(n) < 0.6).astype(float)
+        said = np.where(random.random(n) < kind, 1.0, truth)
+        label = np.where(np.isin(np.arange(n), random.permutation(n)[: int(share * n)]), truth, np.nan)
+        frames.append(pl.DataFrame({"item": [f"q{k}" for k in range(n)], "system": system, "score": said,
+                                    "person": label, "cluster": [f"{k // 2:03}" for k in range(n)]}))  # fmt: skip
+    return pl.concat(frames).with_columns(pl.col("person").fill_nan(None))
+
+
+def by_hand(rows: pl.DataFrame) -> float:
+    """The formula, in the words of the paper."""
+    known, others = rows.filter(pl.col("person").is_not_null()), rows.filter(pl.col("person").is_null())["score"]
+    labels, said = known["person"].to_list(), known["score"].to_list()
+    shared = statistics.covariance(labels, said) / len(labels)
+    weight = shared / (statistics.variance(said) / len(said) + statistics.variance(others) / len(others))
+    return statistics.fmean(labels) + min(max(weight, 0), 1) * (statistics.fmean(others) - statistics.fmean(said))
+
+
+@pytest.mark.parametrize("cluster", [False, True])
+def test_a_judge_is_corrected_by_labels(cluster: bool) -> None:
+    frame = judged() if cluster else judged().drop("cluster")
+    found = hf.compare(frame, human="person")
+    table = {row["system"]: row for row in found.table.to_dicts()}
+    for system, row in table.items():
+        own = frame.filter(system=system)
+        assert row["mean"] == pytest.approx(by_hand(own), abs=1e-12) and row["labels"] == 60
+        assert row["judge"] == pytest.approx(own["score"].mean())
+        if not cluster:
+            labelled = own.filter(pl.col("person").is_not_null())["item"]
+            without = [by_hand(own.filter(pl.col("item") != item)) for item in labelled]
+            rest = own.filter(pl.col("person").is_null())["score"]
+            said = own.filter(pl.col("person").is_not_null())
+            weight = (by_hand(own) - said["person"].mean()) / (rest.mean() - said["score"].mean())
+            variance = 59**2 / 60 * statistics.variance(without) + weight**2 * statistics.variance(rest) / rest.len()
+            half = theirs.t.ppf(0.975, 59) * variance**0.5
+            assert [row["low"], row["high"]] == pytest.approx([row["mean"] - half, row["mean"] + half], abs=1e-12)
+    assert table["b"]["judge"] > 0.8 > table["b"]["mean"] and found.pairs["adjusted"][0] > 0.05
+    plain = hf.compare(frame.drop("person")).pairs
+    assert plain["adjusted"][0] < 0.05  # the judge alone would find one that is none
+
+
+def test_labels_are_weighed_refused_and_doubted() -> None:
+    frame, random = judged(), np.random.default_rng(1)
+    noise = frame.with_columns(score=pl.Series((random.random(frame.height) < 0.5).astype(float)))
+    of_people = frame.drop_nulls("person").group_by("system").agg(pl.col("person").mean()).sort("system")
+    found = hf.compare(noise, human="person").table.sort("system")["mean"].to_numpy()
+    assert np.abs(found - of_people["person"].to_numpy()).max() < 0.02  # a judge that knows nothing counts nothing
+    chosen = frame.with_columns(person=pl.when(pl.col("score") == 1).then("score"))
+    assert hf.compare(chosen, human="person").notes[0].startswith("Warning: the judge scores labelled items of a, b")
+    whole = frame.with_columns(person=pl.col("person").fill_null(1.0))
+    means = whole.group_by("system").agg(pl.col("person").mean()).sort("system")["person"]
+    assert hf.compare(whole, human="person").table.sort("system")["mean"].to_list() == pytest.approx(means.to_list())
+    holes = frame.with_columns(score=pl.when((pl.col("item") != "q3") | (pl.col("system") == "a")).then("score"))
+    for bad, options, code in (
+        (judged(0.04), {}, "too-few-labels"), (frame, {"human": "nobody"}, "unknown-name"),
+        (frame.with_columns(pl.col("person") * 9), {}, "unclear-scale"),
+        (pl.concat([holes, frame.filter(system="a").with_columns(system=pl.lit("c"))]), {}, "too-few-labels"),
+        (wide(scores()).with_columns(person=1), {}, "missing-column"),
+        (frame.with_columns(person=pl.lit("good")), {}, "bad-score"),
+    ):  # fmt: skip
+        with pytest.raises(HelloFreshError) as error:
+            hf.compare(bad, **{"human": "person", **options})
+        assert error.value.code == code
+
+
+@pytest.mark.parametrize("ending", WRITERS)
+def test_corrected_scores_are_written_in_every_form(ending: str, place: Path, cli: Cli) -> None:
+    judged(0.1).write_csv("t.csv")
+    said = cli("compare", "t.csv", "--human", "person", "--out", f"t{ending}")
+    assert "labels of 20 of 200 items" in said and "drawn by chance" in said and "few: a, b" in said
+    written = Path(f"t{ending}").read_text()
+    assert ending == ".svg" or ("judge" in written and "labels" in written)
+    assert "[no-card]" in cli("compare", "t.csv", "--human", "person", "--card", code=1)

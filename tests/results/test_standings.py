@@ -21,8 +21,8 @@ from leaderboard.data.board import Board, SplitKey
 from tests.analyses.synthetic import Builder
 from verifier import scores as verified
 from verifier.content import Content
-from verifier.manifest import Manifest
-from verifier.statistics import Metric, first_places
+from verifier.manifest import ManifestFile
+from verifier.statistics import OwnMetric, first_places
 
 QUARTER = Quarter(2023, 2)
 FEW = 200
@@ -66,9 +66,9 @@ def random_panel(seed: int) -> Panel:
     return panel(labels, groups, systems)
 
 
-def recomputed(made: Panel) -> tuple[verified.Standings, dict[str, float]]:
+def recomputed(made: Panel) -> tuple[verified.RankedEntries, dict[str, float]]:
     """As `release verify --figure` does from published predictions and labels; and who is first, how probably."""
-    content = Content(Manifest({}, ""), made.task.classes, labels=made.labels)
+    content = Content(ManifestFile({}, ""), made.task.classes, labels=made.labels)
     content.groups = np.unique([one.group for one in made.samples], return_inverse=True)[1].astype(np.int32)
     content.judged = np.ones(made.labels.size, dtype=np.bool_)
     contenders = []
@@ -77,7 +77,7 @@ def recomputed(made: Panel) -> tuple[verified.Standings, dict[str, float]]:
         row = {"kind": one.kind, "regime": one.regime, "smoke_test": one.smoke_test}
         if one.headline.asked.any():
             contenders.append(verified.Contender(one.origin, verified.is_ranked(row), answers != NOT_ASKED))
-    by = Metric.of_classes(made.task.headline.name, made.task.classes)
+    by = OwnMetric.of_classes(made.task.headline.name, made.task.classes)
     found = verified.standings(content, contenders, by, {one.origin: SINGLE for one in made.systems})
     first = first_places(list(found.tables.values()), by, FEW).tolist() if found.tables else []
     return found, dict(zip(found.tables, first, strict=True))

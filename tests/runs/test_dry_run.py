@@ -13,11 +13,13 @@ import pytest
 
 from hellofresh.evidence.web import SearchResult
 from hellofresh.models import Answer, Finish, Limits, Message, ModelSpec, Price, Request
+from hellofresh.runs.counts import WIDER_TOKENS
 from hellofresh.runs.dry_run import PaperWeb, PlannedQuestion, forecast, preview
 from hellofresh.runs.equipment import prompted
 from hellofresh.runs.journal import Journal
 from hellofresh.runs.ledger import Ledgers
-from hellofresh.runs.regimes import MAIN, BaseRegime, Case, Need, Outcome, get_regime, regimes_for
+from hellofresh.runs.regimes import MAIN, BaseRegime, Case, Need, Outcome, get_regime
+from hellofresh.runs.regimes.registry import regimes_for
 from hellofresh.runs.runner import Assignment, run
 from hellofresh.tasks.outputs import Choice
 from tests.fakes import PROMPTS, TASK, FakeModel, assigned
@@ -86,19 +88,20 @@ class Scripted(BaseRegime):
 
 @dataclass(frozen=True, slots=True)
 class Worst:
-    """Models whose answers are as long as they can be, and a web of long pages; a token has so many characters."""
+    """Models whose answers are cut off and then as long as can be, and long pages; a token has so many characters."""
 
     ledgers: Ledgers
     characters: float
     calls: Counter[str] = field(default_factory=Counter)
 
     async def ask(self, step: str, prompt: str, request: Request, *, role: str = MAIN) -> Answer:
-        self.calls[role] += 1
+        self.calls[role] += 2
         ledger = self.ledgers.of(role)
-        text = "x" * int(request.max_tokens * self.characters - 4) + "MORE"
+        text = "x" * int((request.max_tokens + WIDER_TOKENS) * self.characters - 4) + "MORE"
         sent = sum(len(message.text) / self.characters + 4 for message in request.messages)
         written = request.max_tokens + int(ledger.spec.parameters["hidden_tokens"])
-        ledger.add(Answer(text, Finish.STOP, round(sent), written))
+        ledger.add(Answer("", Finish.LENGTH, round(sent), written))
+        ledger.add(Answer(text, Finish.STOP, round(sent), written + WIDER_TOKENS))
         return Answer(text, Finish.STOP)
 
 
@@ -149,8 +152,13 @@ def test_every_regime_can_be_foreseen_and_expects_no_more_than_its_ceiling(sampl
     chosen = prompted(TASK, regime, "all")
     ahead = forecast(Assignment(FakeModel(spec, wordy), chosen), samples)
     assert ahead.cost_usd is not None and ahead.most_usd is not None
-    assert ahead.cost_usd == ahead.most_usd and not ahead.measured
-    assert ahead.calls <= ahead.most_calls == len(samples) * regime.ceiling(len(chosen.prompts))
+    assert ahead.cost_usd == ahead.roles[MAIN].uncut_usd < ahead.most_usd and not ahead.measured
+    assert (
+        ahead.calls
+        <= ahead.roles[MAIN].uncut_calls
+        == ahead.most_calls / 2
+        == len(samples) * regime.ceiling(len(chosen.prompts))
+    )
 
 
 def test_what_answers_took_tells_what_the_next_ones_will_take(tmp_path, make) -> None:

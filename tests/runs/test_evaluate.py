@@ -23,7 +23,8 @@ from hellofresh.runs.evaluate import evaluate, resumed
 from hellofresh.runs.evaluation import Evaluation, WebAccess
 from hellofresh.runs.prepare import PreparedRun
 from hellofresh.runs.record import read_outputs, read_record
-from hellofresh.runs.regimes import REGIMES, BaseRegime, Case, Need, Outcome
+from hellofresh.runs.regimes import BaseRegime, Case, Need, Outcome
+from hellofresh.runs.regimes.registry import REGIMES
 from hellofresh.runs.runner import Tally
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Choice

@@ -85,8 +85,8 @@ def test_pictures_are_paid_for_in_estimates_dry_runs_and_budgets(tmp_path: Path,
     assert Ledger(SPEC).estimate(asking(picture())).tokens_in == estimate_tokens(asking()).tokens_in + tokens
     plain, seen = (forecast(assignment(Seer(), regime), samples).roles["main"] for regime in (ZeroShot(), Showing()))
     assert seen.tokens_in - plain.tokens_in == tokens * len(samples)
-    assert seen.most_usd is not None and plain.most_usd is not None
-    assert seen.most_usd - plain.most_usd == pytest.approx(tokens * len(samples) / 1e6)
+    assert seen.uncut_usd is not None and plain.uncut_usd is not None
+    assert seen.uncut_usd - plain.uncut_usd == pytest.approx(tokens * len(samples) / 1e6)
     model = Seer()
     with fails_with("budget-spent"):
         run_in(tmp_path, assignment(model, budget_usd=0.9 * tokens / 1e6), samples)

@@ -89,7 +89,7 @@ def test_a_dry_run_tells_roles_apart_and_its_ceiling_holds(samples) -> None:
     assert {role: item.calls for role, item in ahead.roles.items()} == {"main": 4, "helper": 8}
     assert ahead.cost_usd is not None and ahead.most_usd is not None
     assert ahead.cost_usd <= ahead.most_usd
-    assert (ahead.calls, ahead.most_calls) == (12, 12)
+    assert (ahead.calls, sum(item.uncut_calls for item in ahead.roles.values()), ahead.most_calls) == (12, 12, 24)
 
 
 def test_models_of_one_provider_with_the_same_limits_share_their_pace(tmp_path, samples) -> None:

@@ -280,7 +280,7 @@ def test_a_forecast_counts_what_will_be_asked_and_asks_nothing(tmp_path, samples
         after = forecast(assignment, samples, journal)
     assert (after.calls, after.known) == (len(samples) * 5, len(samples) * 5)
     assert 0 < after.roles["main"].tokens_in < before.roles["main"].tokens_in
-    assert after.most_calls == after.calls
+    assert after.roles["main"].uncut_calls == after.calls == after.most_calls / 2
     assert after.seconds == after.calls / 4
 
 
@@ -322,12 +322,12 @@ def test_hidden_tokens_are_foreseen_for_every_question(samples) -> None:
     plain, reasoning = (forecast(alone(FakeModel(spec)), samples) for spec in (PLAIN, REASONING))
     hidden_usd = len(samples) * HIDDEN * 10 / 1e6
     assert plain.cost_usd is not None and reasoning.cost_usd is not None
-    assert plain.most_usd is not None and reasoning.most_usd is not None
+    assert plain.roles["main"].uncut_usd is not None and reasoning.roles["main"].uncut_usd is not None
     assert reasoning.cost_usd - plain.cost_usd == pytest.approx(hidden_usd)
-    assert reasoning.most_usd - plain.most_usd == pytest.approx(hidden_usd)
+    assert reasoning.roles["main"].uncut_usd - plain.roles["main"].uncut_usd == pytest.approx(hidden_usd)
     tokens_in = plain.roles["main"].tokens_in
     assert reasoning.roles["main"].tokens_in == tokens_in
-    assert plain.most_usd == pytest.approx((tokens_in * 1 + len(samples) * VISIBLE_TOKENS * 10) / 1e6)
+    assert plain.roles["main"].uncut_usd == pytest.approx((tokens_in * 1 + len(samples) * VISIBLE_TOKENS * 10) / 1e6)
 
 
 def test_a_budget_covers_the_hidden_tokens_of_a_question_before_it_is_asked(tmp_path, samples) -> None:

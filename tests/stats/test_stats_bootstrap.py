@@ -10,7 +10,7 @@ from hellofresh.stats.clusters import cluster_tables
 from hellofresh.stats.draws import BOOTSTRAP_RESAMPLES, bootstrap_limits, draw_jointly
 from hellofresh.stats.intervals import metric_interval
 from hellofresh.stats.metrics import class_metrics, forecast_metrics, macro_f1, mean, two_class_metrics
-from verifier.statistics import Metric, bootstrap_interval, interval
+from verifier.statistics import OwnMetric, bootstrap_interval, interval
 
 METRICS = two_class_metrics()
 ACCURACY = METRICS[3]
@@ -51,12 +51,12 @@ def test_the_verifier_has_the_same_intervals_of_its_own(seed: int) -> None:
     for metric in class_metrics(names):
         table = cluster_tables(metric.statistics(labels, said), groups)
         made = metric_interval(table, metric)
-        _, *limits = interval(as_verifier(table), Metric.of_classes(metric.name, tuple(names)))
+        _, *limits = interval(as_verifier(table), OwnMetric.of_classes(metric.name, tuple(names)))
         assert (made.low, made.high) == pytest.approx(limits, abs=1e-9), metric.name
     for metric in forecast_metrics(c):
         table = cluster_tables(metric.statistics(labels, chances), groups)
         made = metric_interval(table, metric)
-        _, *limits = interval(table, Metric.of_classes(metric.name, tuple(names)))
+        _, *limits = interval(table, OwnMetric.of_classes(metric.name, tuple(names)))
         assert (made.low, made.high) == pytest.approx(limits, abs=1e-9), metric.name
 
 
@@ -66,16 +66,16 @@ def test_the_verifier_computes_the_same_on_its_own(seed: int) -> None:
     mine = bootstrap_limits(found, METRICS)
     for row, metric in enumerate(METRICS):
         for number, table in enumerate(found):
-            theirs_limits = bootstrap_interval(as_verifier(table), Metric.of_classes(metric.name, classes))
+            theirs_limits = bootstrap_interval(as_verifier(table), OwnMetric.of_classes(metric.name, classes))
             assert theirs_limits == pytest.approx(tuple(mine[row, number]), abs=1e-12)
     random = np.random.default_rng(seed)
     labels, said = random.integers(0, 3, 90), random.integers(0, 3, 90)
     metric = macro_f1(3)
     table = metric.statistics(labels, said)
-    theirs_limits = bootstrap_interval(as_verifier(table), Metric.of_classes("macro_f1", ("a", "b", "c")))
+    theirs_limits = bootstrap_interval(as_verifier(table), OwnMetric.of_classes("macro_f1", ("a", "b", "c")))
     assert theirs_limits == pytest.approx(tuple(bootstrap_limits(table[None], [metric])[0, 0]), abs=1e-12)
     ratings = random.normal(6, 2, 40).clip(0, 10)
     rows = np.stack([ratings, np.ones(40), ratings**2], axis=1)
-    theirs_limits = bootstrap_interval(rows, Metric("rating", (), (0.0, 10.0)))
+    theirs_limits = bootstrap_interval(rows, OwnMetric("rating", (), (0.0, 10.0)))
     mine = bootstrap_limits(rows[None], [mean("rating", (0.0, 10.0))])[0, 0]
     assert theirs_limits == pytest.approx(tuple(mine), abs=1e-9)

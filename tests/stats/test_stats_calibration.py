@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss, roc_auc_score
+from statsmodels.stats.proportion import proportion_confint
 
 from hellofresh.stats.calibration import calibrate
 
@@ -86,3 +87,15 @@ def test_errors_equal_an_oracle_by_hand_with_10_and_15_bins_of_either_kind(bins:
     assert abs(found.ece_mass.value - float(by_hand(labels, confidences, bins, equal_mass=True))) <= 1e-12
     squares = [(Fraction(float(value)) - int(label)) ** 2 for label, value in zip(labels, confidences, strict=True)]
     assert abs(found.brier - float(sum(squares) / n)) <= 1e-12
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_interval_of_auc_is_wilsons_by_the_jackknife_over_groups(seed: int) -> None:
+    labels, confidences, groups = stated(600, seed)
+    found = calibrate(labels, confidences, groups, resamples=2).auc_interval
+    without = [roc_auc_score(labels[groups != g], confidences[groups != g]) for g in np.unique(groups)]
+    value, variance = roc_auc_score(labels, confidences), (len(without) - 1) * np.var(without)
+    samples = value * (1 - value) / variance
+    low, high = proportion_confint(value * samples, samples, method="wilson")
+    assert (found.low, found.high) == pytest.approx((low, high), abs=2e-3)
+    assert calibrate(labels, labels * 1.0, labels.astype(np.int64), resamples=2).auc_interval.low == 0

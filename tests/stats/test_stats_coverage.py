@@ -45,10 +45,19 @@ def test_among_equals_hardly_any_pair_is_found_apart(monkeypatch: pytest.MonkeyP
     assert found["10 graded: pairs found apart"] >= found["10 graded: the same by Bonferroni, pairs"]
 
 
+@pytest.mark.parametrize(
+    "start", ["99.9%", "5.0% ones, 60", "reciprocal ranks, mean .04, 60", "lognormal (0, 1.5), no scale, 20 "]
+)
+def test_a_mean_and_a_difference_hold_the_truth_or_are_marked(start: str) -> None:
+    (world,) = (one for one in (*simulation.MEAN_WORLDS, *simulation.PAIR_WORLDS) if one.name.startswith(start))
+    found = next(simulation.means(world, REPEATS, 0, seeded()))
+    assert found.share >= 0.92 or ((found.marked or 0) >= 0.85 and found.share >= 0.88)
+
+
 @pytest.mark.parametrize("number", [0, 4])
 def test_calibrated_systems_are_rarely_found_uncalibrated_and_others_often(number: int) -> None:
     world = simulation.STATED_WORLDS[number]
     tested, plain, debiased, *held = (item.share for item in simulation.stated(world, 150, 0, seeded()))
-    assert len(held) == 3 and min(held) >= 0.88  # intervals of the two Brier indices and of the log score
+    assert len(held) == 5 and min(held) >= 0.88  # intervals of the Brier indices, log score, Brier score and AUC
     assert tested <= 0.13 if number < 3 else tested >= 0.7
     assert abs(debiased) < abs(plain) if number < 3 else abs(debiased) < 0.02

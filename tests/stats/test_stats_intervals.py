@@ -13,14 +13,18 @@ from hellofresh.stats.clusters import cluster_tables
 from hellofresh.stats.intervals import (
     Method,
     cluster_wilson_limits,
+    counted_limits,
     metric_interval,
     t_quantile,
     t_two_sided,
+    times_too_few,
+    unbounded_limits,
     wilson_limits,
 )
 from hellofresh.stats.metrics import forecast_metrics, macro_f1, mean
 from tests.stats.counting import ALL_METRICS, METRICS, count, metric_intervals
-from verifier.statistics import Metric as Theirs
+from verifier.statistics import OwnMetric as Theirs
+from verifier.statistics import interval, number_sums
 
 
 def simulated(n: int, seed: int, *, right: float = 0.7) -> tuple[np.ndarray, np.ndarray]:
@@ -108,7 +112,7 @@ def test_intervals_of_numbers_do_not_depend_on_their_unit_and_cover_by_their_own
     metric = mean("number", (0.0, scale))
     tables = np.stack([metric.statistics(np.ones(60), row * scale) for row in rows])
     low, high = cluster_wilson_limits(tables, metric)
-    assert np.allclose(np.stack([low, high]) / scale, np.stack(wilson_limits(
+    assert np.allclose(np.stack([low, high]) / scale, np.stack(counted_limits(
         rows.mean(axis=1), np.array([59.0]), np.array([t_quantile(0.975, 59.0)]))))  # fmt: skip
 
 
@@ -116,6 +120,43 @@ def test_clusters_of_one_share_each_are_not_taken_for_equal_values() -> None:
     metric = mean("share", (0.0, 1.0))
     table = cluster_tables(metric.statistics(np.ones(40), np.arange(40) % 2 * 1.0), np.arange(40) // 2)
     assert metric_interval(table, metric).low < 0.4
+
+
+@pytest.mark.parametrize(("hits", "n"), [(1, 20), (3, 60), (30, 60), (149, 150)])
+def test_counts_have_the_limits_of_agresti_and_coull(hits: int, n: int) -> None:
+    quantile = np.array(stats.norm.ppf(0.975))
+    ours = counted_limits(np.array(hits / n), np.array(float(n)), quantile)
+    assert ours == pytest.approx(np.clip(proportion_confint(hits, n, method="agresti_coull"), 0, 1))
+    plain = wilson_limits(np.array(hits / n), np.array(float(n)), quantile)
+    assert ours[0] <= plain[0] + 1e-12 and ours[1] >= plain[1] - 1e-12
+
+
+@pytest.mark.parametrize("kind", ["counts", "even", "skewed", "equal"])
+@pytest.mark.parametrize("each", [1, 3])
+def test_the_verifier_has_the_interval_of_numbers_and_their_mark(kind: str, each: int) -> None:
+    random = np.random.default_rng(each)
+    values = {"counts": random.random(60) < 0.1, "even": random.random(60), "skewed": random.beta(0.1, 3, 60),
+              "equal": np.full(60, 0.4)}[kind] * 10.0  # fmt: skip
+    metric, groups = mean("rating", (0.0, 10.0)), np.arange(60) // each
+    table = cluster_tables(metric.statistics(np.ones(60), values), groups)
+    theirs, ours = Theirs("rating", limits=(0.0, 10.0)), metric_interval(table, metric)
+    assert interval(number_sums(np.ones(60), values, groups.astype(np.int32)), theirs)[1:] == pytest.approx(
+        (ours.low, ours.high)
+    )
+    assert theirs.effective(table) == pytest.approx(ours.effective_clusters)
+    assert ours.few is (kind == "skewed")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_mean_needs_25_times_the_squared_skewness_and_its_limits_are_lopsided(seed: int) -> None:
+    values = np.random.default_rng(seed).lognormal(0, 1, (2, 40))
+    sizes = np.ones_like(values)
+    assert times_too_few(values, sizes) == pytest.approx(25 * stats.skew(values, axis=1, bias=False) ** 2 / 40)
+    (low, high), means = unbounded_limits(values, sizes), values.mean(axis=1)
+    plain = stats.t.ppf(0.975, 39) * stats.sem(values, axis=1)
+    assert np.allclose(means - low, plain) and (high - means > 1.1 * plain).all()
+    low, high = unbounded_limits(-values, sizes)
+    assert np.allclose(high + means, plain) and np.isnan(unbounded_limits(sizes, sizes)).all()
 
 
 def test_macro_f1_without_a_sample_of_a_class_is_few() -> None:

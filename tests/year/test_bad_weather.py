@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from hellofresh.cli import main
+from hellofresh.cli._console import ConsoleShow
 from hellofresh.cli._output import CommandOutput
-from hellofresh.cli._show import ConsoleShow
 from hellofresh.config import Settings
 from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.errors import DataError, ReleaseError

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from hellofresh.cli._console import ConsoleShow
 from hellofresh.cli._output import CommandOutput
-from hellofresh.cli._show import ConsoleShow
 from hellofresh.config import Settings
 from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.quarters import Quarter, utc_text

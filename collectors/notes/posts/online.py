@@ -121,7 +121,7 @@ CREATE TABLE IF NOT EXISTS answers (
     PRIMARY KEY (post, service)
 ) STRICT, WITHOUT ROWID
 """
-_IDS_AT_ONCE = 500
+_IDS_AT_ONCE = 500  # older SQLite takes 999 values in a query
 
 
 class AnswerCache:

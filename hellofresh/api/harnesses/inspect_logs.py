@@ -34,7 +34,7 @@ from hellofresh.core.files import atomic_path
 from hellofresh.core.workspace import Workspace
 from hellofresh.models import Request
 from hellofresh.releases.life.load import load_labels, load_release
-from hellofresh.releases.life.state import labels_are_public
+from hellofresh.releases.life.phases import labels_are_public
 from hellofresh.results.split.entries import plurality
 from hellofresh.runs.journal import JournalEntry, read_request, snapshot
 from hellofresh.runs.plan import read_plan

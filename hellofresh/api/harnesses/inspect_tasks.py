@@ -30,7 +30,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.web import Web
 from hellofresh.models import Answer, Request
 from hellofresh.releases.life.load import Release, load_labels, load_release
-from hellofresh.releases.life.state import labels_are_public
+from hellofresh.releases.life.phases import labels_are_public
 from hellofresh.runs.equipment import equip, prompted, web_access
 from hellofresh.runs.evaluation import Evaluation, WebAccess
 from hellofresh.runs.prompts import load_prompt_set

@@ -19,7 +19,7 @@ from hellofresh.core.files import read_jsonl, write_bytes, write_jsonl
 from hellofresh.core.workspace import Workspace
 from hellofresh.models import Answer, Finish
 from hellofresh.releases.life.load import Release, load_labels, load_release
-from hellofresh.releases.life.state import labels_are_public, not_public
+from hellofresh.releases.life.phases import labels_are_public, not_public
 from hellofresh.runs.prompts import Prompt, PromptSet, load_prompt_set
 from hellofresh.runs.regimes import read_choice
 from hellofresh.runs.regimes.zero_shot import VISIBLE_TOKENS, ZeroShot

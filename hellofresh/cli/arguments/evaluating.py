@@ -129,6 +129,7 @@ COMMANDS = (
         option("--score COLUMN", "the column of scores", default=""),
         option("--cluster COLUMN", "items of one cluster belong together, such as questions on one text", default=""),
         option("--repeat COLUMN", "the column that numbers repetitions of an item, which are averaged", default=""),
+        option("--human COLUMN", "people's labels of rows drawn by chance, which correct a judge's scores", default=""),
         option("--systems NAMES", "the columns that are systems, or the systems to keep: a,b", default=""),
         option("--without NAMES", "columns, systems or items to leave out: a,b", default=""),
         option(

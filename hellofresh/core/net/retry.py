@@ -19,7 +19,7 @@ PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Statuses of replies that are worth a retry."""
 
 _SECONDS = re.compile(r"[0-9]{1,4000}(?:\.[0-9]{1,12})?")
-_LONGEST_S, _YEARS_S = 1e9, 5e8
+_LONGEST_S, _YEARS_S = 1e9, 5e8  # servers send numbers of seconds that no date can hold
 _T = TypeVar("_T")
 
 

@@ -32,8 +32,8 @@ from hellofresh.evidence.retrieval.rerank import (
 from hellofresh.evidence.retrieval.sparse import Bm25, SparseRetriever, TfIdf
 from hellofresh.tasks.outputs import Ranking
 
-_CONSTANT = 60
-_LEAST_DEPTH = 100
+_CONSTANT = 60  # of reciprocal rank fusion, as in Cormack et al. (2009)
+_LEAST_DEPTH = 100  # a document far down in each list may lead when they are fused
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ _HOST_IN_TEXT = re.compile(
         (?P<rest>[/?\#].)?                              # a path of its own""",
     re.VERBOSE,
 )
-_MOST_DECODINGS = 4
+_MOST_DECODINGS = 4  # services that pass addresses on encode them in one another
 _CHOSEN = "excluded by the settings"
 _ANYWAY = ("archives", "proxies", "hubs")
 

@@ -32,10 +32,8 @@ from hellofresh.evidence.web import PageStatus
 from hellofresh.evidence.web._workers import Once, WorkerError, Workers
 from hellofresh.evidence.web.excluded import ExcludedSources
 from hellofresh.evidence.web.fetch import FetchResult, PageFetcher, PageLimits
-from hellofresh.tasks.images import Image, Media
+from hellofresh.tasks.images import MOST_PICTURES, Image, Media
 
-MOST_PICTURES = 8
-"""Of one sample; a post on X has at most four."""
 _LIMITS = PageLimits(total_s=30.0, most_bytes=20_000_000, pause_s=0.25)
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS pictures (

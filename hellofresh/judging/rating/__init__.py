@@ -21,6 +21,7 @@ from hellofresh.judging.people import OpenStudy, RaterPlan, open_study
 from hellofresh.judging.predicting import LEVELS
 from hellofresh.judging.rubric import Criterion, Rubric, WorkedExample
 from hellofresh.judging.submitted import MOST_COMMENT, SubmittedRating, check_line
+from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import to_json
 
 _MOST_BYTES = 8 * 2**20
@@ -43,6 +44,7 @@ def rater_page(study: OpenStudy, plan: RaterPlan, token: str) -> str:
         "rater": plan.rater,
         "token": token,
         "title": study.rubric.title,
+        "question": get_task(study.assignments.task).question,
         "predicts": study.assignments.predicts,
         "criteria": [_criterion(study.rubric, item) for item in study.rubric.criteria],
         "instructions": study.guide.instructions.strip(),

@@ -218,8 +218,9 @@
     const left = done < all ? `About ${minutes} ${minutes === 1 ? "minute" : "minutes"} left.${until} ` : "";
     const kept = page.store.database ? "" : `This browser keeps nothing: do not close this page before you have handed over ${words.own.replace("my", "your")}. `;
     header.replaceChildren(
+      el("h1", {}, study.question),
       el("div", { className: "row" },
-        el("h1", {}, words.page),
+        el("span", { className: "brand" }, "HelloFresh"),
         el("span", { id: "count" }, `${done} of ${all} ${words.items} ${words.done}`),
         el("button", { onclick: () => { page.instructions = !page.instructions; show(); } }, page.instructions ? "Hide instructions" : "Instructions"),
         el("button", { disabled: done === 0 || page.closed, onclick: undo }, "Undo the last one"),

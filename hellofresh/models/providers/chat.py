@@ -35,7 +35,7 @@ from hellofresh.models.providers import (
 )
 from hellofresh.models.tables import Abilities, Endpoint
 
-_TOP_LOGPROBS = 20
+_TOP_LOGPROBS = 20  # the most that the API gives
 _FINISHES = {
     **dict.fromkeys(("length", "max_tokens", "model_length"), Finish.LENGTH),
     **dict.fromkeys(("content_filter", "refusal", "safety"), Finish.BLOCKED),

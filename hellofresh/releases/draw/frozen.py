@@ -22,8 +22,7 @@ from hellofresh.core.net.lock import locked
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
 from hellofresh.evidence.retrieval.documents import Query
-from hellofresh.releases.candidates import Collection, Drop, Funnel, SourceFile
-from hellofresh.releases.collection import CollectionFacts
+from hellofresh.releases.candidates import Collection, CollectionFacts, Drop, Funnel, SourceFile
 from hellofresh.releases.life.manifest import (
     DATASET,
     FORMAT,

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Self
 
 from hellofresh import __version__
@@ -19,12 +20,12 @@ from hellofresh.core.calendar import Calendar
 from hellofresh.core.editions import Edition
 from hellofresh.core.errors import ReleaseError, UsageError
 from hellofresh.core.files import as_model, canonical_json, read_ids, read_jsonl, sha256_text, write_jsonl
+from hellofresh.core.folders import FileEntry
 from hellofresh.core.quarters import Quarter, parse_utc, utc_text
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.candidates import read_candidates
-from hellofresh.releases.collection import CollectionAccount, read_account
+from hellofresh.releases.collection import CollectionAccount, read_account, read_candidates
 from hellofresh.releases.exposure import ExposureLedger, places, record, repeated, sketch_released, waits
-from hellofresh.releases.life.load import Release, facts_of, load_release
+from hellofresh.releases.life.load import facts_of, load_release
 from hellofresh.releases.life.manifest import (
     BUNDLED,
     FORMAT,
@@ -123,10 +124,7 @@ def build_prospective(
     folder = workspace.release(quarter, task.name, PROSPECTIVE)
     refuse_another(workspace, folder)
     if (folder / MANIFEST).is_file():
-        before = read_manifest(folder)
-        counts = before.prospective.periods.values() if before.prospective else ()
-        offered, taken = sum(period.pending for period in counts), sum(period.taken for period in counts)
-        return Prospective(task.name, quarter, offered, taken, calendar_of(before, folder).deadline, skipped=True)
+        return _as_published(folder, quarter, task)
     deadline = (moment + timedelta(days=days)).replace(microsecond=0)
     account, young, exposed = _pending(workspace, quarter, task, moment, deadline)
     bundled = account.source == BUNDLED
@@ -136,27 +134,41 @@ def build_prospective(
         raise ReleaseError(what, fix="It is tried again with the next collection.", code="few-pending")
     withheld = task.public_type is not None and not texts and not bundled
     rows = _write_samples(workspace, quarter, task, chosen, withheld=withheld)
-    manifest = Manifest(
-        format=FORMAT,
-        version=1,
-        task=task.name,
-        edition=str(quarter),
-        split=PROSPECTIVE,
-        code=f"hellofresh {__version__}",
-        source=account.source,
-        collection=account.facts_without({}),
-        calendar=Calendar(moment, deadline, deadline + resolved_after).to_json(),
-        commitments="none: the labels did not exist when this was published",
-        texts="withheld" if withheld else "included",
-        prospective=drawn,
-        files=(file_entry(folder, folder / "samples.jsonl", rows),),
-    )
-    write_manifest(folder, manifest)
+    calendar = Calendar(moment, deadline, deadline + resolved_after)
+    entry = file_entry(folder, folder / "samples.jsonl", rows)
+    write_manifest(folder, _manifest(account, calendar, drawn, entry, withheld=withheld))
     if not bundled:
         sketch_released(workspace, (quarter, task.name, PROSPECTIVE), chosen, {})
         record(workspace)
     offered = sum(period.pending for period in drawn.periods.values())
     return Prospective(task.name, quarter, offered, rows, deadline, skipped=False)
+
+
+def _as_published(folder: Path, quarter: Quarter, task: Task) -> Prospective:
+    before = read_manifest(folder)
+    counts = before.prospective.periods.values() if before.prospective else ()
+    offered, taken = sum(period.pending for period in counts), sum(period.taken for period in counts)
+    return Prospective(task.name, quarter, offered, taken, calendar_of(before, folder).deadline, skipped=True)
+
+
+def _manifest(
+    account: CollectionAccount, calendar: Calendar, drawn: ProspectiveDraw, entry: FileEntry, *, withheld: bool
+) -> Manifest:
+    return Manifest(
+        format=FORMAT,
+        version=1,
+        task=account.task,
+        edition=account.quarter,
+        split=PROSPECTIVE,
+        code=f"hellofresh {__version__}",
+        source=account.source,
+        collection=account.facts_without({}),
+        calendar=calendar.to_json(),
+        commitments="none: the labels did not exist when this was published",
+        texts="withheld" if withheld else "included",
+        prospective=drawn,
+        files=(entry,),
+    )
 
 
 def _write_samples(
@@ -237,7 +249,7 @@ def resolve(
     Raises:
         ReleaseError: if the split is missing or damaged.
     """
-    split = load_prospective(workspace, quarter, task)
+    split = load_release(workspace, quarter, task, PROSPECTIVE)
     folder = workspace.release(quarter, task.name, PROSPECTIVE)
     manifest = read_manifest(folder)
     if manifest.resolved is not None:
@@ -303,11 +315,6 @@ class _Fates:
         looked = pending.is_file()
         waiting = frozenset(read_ids(pending)) if looked else frozenset()
         return cls(read_account(workspace, task, quarter), labels, shown, waiting, looked)
-
-
-def load_prospective(workspace: Workspace, quarter: Edition, task: Task) -> Release:
-    """Read the samples of a prospective split; raises as `load_release`."""
-    return load_release(workspace, quarter, task, PROSPECTIVE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,8 +35,8 @@ from hellofresh.core.makers import makers
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.stages import Stage
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.candidates import read_candidates
-from hellofresh.releases.collection import CROWDED, EXPOSED, LINEAGE, CollectionAccount, read_account, read_account_file
+from hellofresh.releases.candidates import CROWDED, EXPOSED, LINEAGE
+from hellofresh.releases.collection import CollectionAccount, read_account, read_account_file, read_candidates
 from hellofresh.releases.draw.escrow import SAMPLE_KEY, Escrow
 from hellofresh.releases.exposure import (
     ExposureLedger,
@@ -202,18 +202,22 @@ def build_release(
     if frozen:
         return _built(task, quarter, read_manifest(plan.folder), skipped=True, frozen=True)
     chosen, written = _write(plan)
-    gone = []
-    if not plan.bundled:
-        place: Place = (quarter, task.name, MAIN)
-        samples, taken_down = [item.sample for item in chosen], {item.id for item in read_tombstones(plan.folder)}
-        gone = withdraw(workspace, place, samples, moment)
-        sketch_released(workspace, place, samples, named_texts(task, chosen), taken_down)
-        record(workspace)
+    gone = [] if plan.bundled else _withdraw_others(plan, chosen, moment)
     exposed.record([])
     stage.record(written)
     built = _built(task, quarter, read_manifest(plan.folder), skipped=False)
     names, unseen = tuple(f"{name} {edition}" for edition, name, _ in gone), 0 if plan.bundled else plan.ledger.blind()
     return replace(built, why="; ".join(changes or ()), withdrawn=names, unseen=unseen)
+
+
+def _withdraw_others(plan: _Plan, chosen: Sequence[Candidate], moment: datetime) -> list[Place]:
+    """Enter a drawn release into the ledger of exposure; the unopened splits that share a group with it."""
+    place: Place = (plan.quarter, plan.task.name, MAIN)
+    samples, taken_down = [item.sample for item in chosen], {item.id for item in read_tombstones(plan.folder)}
+    gone = withdraw(plan.workspace, place, samples, moment)
+    sketch_released(plan.workspace, place, samples, named_texts(plan.task, chosen), taken_down)
+    record(plan.workspace)
+    return gone
 
 
 @dataclass(frozen=True, slots=True)

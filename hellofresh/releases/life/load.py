@@ -113,7 +113,7 @@ class Published:
         """Its samples as published; raises ReleaseError if they are not those of the manifest."""
         path = self.folder / "samples.jsonl"
         _check_hash(path, self.manifest)
-        return _read(path, task.parse_public if self.manifest.withheld else task.parse_sample)
+        return _read(path, task, withheld=self.manifest.withheld)
 
     def release(self, workspace: Workspace, task: Task) -> Release:
         """Its samples with the texts that are on this machine, and its days; raises like `samples`."""
@@ -226,9 +226,10 @@ def load_release(workspace: Workspace, edition: Edition, task: Task, split: str 
     return Published.open(workspace, edition, task.name, split).release(workspace, task)
 
 
-def _read(path: Path, parse: Callable[..., Sample]) -> list[Sample]:
+def _read(path: Path, task: Task, *, withheld: bool) -> list[Sample]:
     with path.open("rb") as file:
-        return [parse(line, where=f"{path} line {number}") for number, line in enumerate(file, start=1)]
+        lines = ((f"{path} line {number}", line) for number, line in enumerate(file, start=1))
+        return [task.parse_sample(line, where=where, withheld=withheld) for where, line in lines]
 
 
 def _full_samples(
@@ -236,7 +237,7 @@ def _full_samples(
 ) -> Mapping[str, Sample]:
     """Samples with texts by id, as collected or filled in on this machine."""
     published = {sample.id: sample for sample in public}
-    found = {sample.id: sample for sample in _read(path, task.parse_sample) if sample.id not in taken_down}
+    found = {sample.id: sample for sample in _read(path, task, withheld=False) if sample.id not in taken_down}
     for sample in found.values():
         if task.public(sample) != published.get(sample.id):
             raise ReleaseError(

@@ -37,8 +37,7 @@ from hellofresh.core.files import (
 )
 from hellofresh.core.folders import FileEntry
 from hellofresh.core.strict import Open
-from hellofresh.releases.candidates import SourceFile
-from hellofresh.releases.collection import CollectionFacts
+from hellofresh.releases.candidates import CollectionFacts, SourceFile
 from hellofresh.tasks.samples import Split, SplitName
 
 MANIFEST = "manifest.json"

@@ -27,7 +27,7 @@ from hellofresh.evidence.retrieval.corpora import RetrievalCorpus, open_corpus
 from hellofresh.releases.draw.prospective import OUTCOMES
 from hellofresh.releases.exposure import places
 from hellofresh.releases.life.manifest import MANIFEST, Manifest, calendar_of, read_manifest, read_version
-from hellofresh.releases.life.state import Phase, phase_of
+from hellofresh.releases.life.phases import Phase, phase_of
 from hellofresh.tasks import Task, get_task, relevance_of
 from hellofresh.tasks.outputs import Ranking
 from hellofresh.tasks.samples import PROSPECTIVE

@@ -23,7 +23,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.corpora import CorpusManifest, RetrievalCorpus
 from hellofresh.releases.exposure import places
 from hellofresh.releases.life.manifest import MANIFEST, calendar_of, read_manifest
-from hellofresh.releases.life.state import Phase
+from hellofresh.releases.life.phases import Phase
 from hellofresh.releases.publish._card import benchmark, card, croissant
 from hellofresh.releases.publish._parts import (
     ABOUT_CORPUS,

@@ -19,7 +19,7 @@ from hellofresh.core.errors import HelloFreshError, ReleaseError, UsageError
 from hellofresh.core.files import read_jsonl, sha256_file, write_bytes, write_json, write_jsonl
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.candidates import read_candidates
+from hellofresh.releases.collection import read_candidates
 from hellofresh.releases.draw.escrow import Escrow
 from hellofresh.releases.exposure import Place, places_in, record, sketch_released
 from hellofresh.releases.life.load import Published, load_labels

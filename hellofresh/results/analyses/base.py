@@ -153,8 +153,8 @@ def few_note(intervals: Sequence[Interval]) -> list[str]:
         return []
     least = min(made.effective_clusters for made in few)
     return [
-        f"{len(few)} of {len(intervals)} intervals rest on fewer than {FEW_CLUSTERS} effective clusters of samples "
-        f"(the smallest on {least:.1f}): read them with care."
+        f"{len(few)} of {len(intervals)} intervals rest on fewer than {FEW_CLUSTERS} effective clusters of samples, or "
+        f"fewer than skewed numbers need (the smallest on {least:.1f}): read them with care."
     ]
 
 

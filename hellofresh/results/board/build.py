@@ -160,11 +160,8 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
         {"files": _hashes(workspace, splits), "opened": [place.has_opened(workspace, moment) for place in splits]},
     ]
     folder, mode = _place(workspace, private=private)
-    made_by = (
-        makers(__name__)
-        | plugin_makers("hellofresh.tables", added_tables())
-        | task_makers(*(get_task(place.task) for place in splits if place.task in TASKS))
-    )
+    added, tasks = plugin_makers("hellofresh.tables", added_tables()), {one.task for one in splits} & TASKS.keys()
+    made_by = makers(__name__) | added | task_makers(*map(get_task, tasks))
     stage = Stage.of(workspace, "private board" if private else "board", inputs, made_by)
     changes = stage.changes()
     if changes == []:

@@ -27,7 +27,7 @@ def rated(split: BoardSplit) -> Iterator[RatedRow]:
     for kind in study.kinds:
         valid = study.may_rank(kind)
         raters = ratings.filter(pl.col("kind") == str(kind))["judge"].n_unique()
-        for item in rated_standings(study.rated, get_task(split.place.task), split.samples, kind):
+        for item in rated_standings(study.rated, get_task(split.place.task), split.samples, kind, over_raters=True):
             criterion = rubric.criterion(item.criterion)
             worst, best = map(float, criterion.limits)
             yield RatedRow(

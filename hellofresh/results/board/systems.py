@@ -28,7 +28,8 @@ from hellofresh.evidence.publishers import site_of
 from hellofresh.evidence.web.excluded import ExcludedSources
 from hellofresh.results.board import system_rows
 from hellofresh.results.calibration import stated_confidences
-from hellofresh.results.split.open import BoardSplit
+from hellofresh.results.split.arrays import panel_of
+from hellofresh.results.split.open import BoardSplit, RunFacts
 from hellofresh.results.split.panel import NOT_ASKED, exposure, is_hollow
 from hellofresh.results.split.tables import RECEIPTS, ReceiptRow
 from hellofresh.stats.agreement import answer_agreement
@@ -63,6 +64,7 @@ def facts(split: BoardSplit) -> Iterator[system_rows.SystemFacts]:
         origin = str(row["origin"])
         run = split.runs.get(origin)
         record = run.record if run else None
+        stored = record.model_dump(mode="json", exclude={"files", "journal"}) if record else {}
         yield system_rows.SystemFacts(
             origin=origin,
             entered=(entered.get(origin) or (run.started if run else ""))[:10],
@@ -74,8 +76,17 @@ def facts(split: BoardSplit) -> Iterator[system_rows.SystemFacts]:
             tokens_in=record.tokens_in if record else None,
             tokens_out=record.tokens_out if record else None,
             cost_usd=record.cost_usd if record else None,
-            manifest=canonical_json(record.model_dump(mode="json", exclude={"files", "journal"})) if record else "",
+            manifest=canonical_json({**stored, **_lenient(split, run)}) if run else "",
         )
+
+
+def _lenient(split: BoardSplit, run: RunFacts) -> Mapping[str, float]:
+    """The headline metric of a run with its answers read anywhere; empty if all stand at the beginning."""
+    whole = split.panel
+    if whole is None or not run.record.elsewhere or not (entries := run.lenient()):
+        return {}
+    panel = panel_of(whole.task, whole.edition, split.samples, split.labels, entries, split=whole.split)
+    return {"lenient": panel.measured(said := panel.systems[0].headline, said.asked)[0]}
 
 
 def receipts(split: BoardSplit) -> list[ReceiptRow]:

@@ -24,7 +24,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.releases.draw.prospective import OUTCOMES
 from hellofresh.releases.life.load import load_labels, load_release
 from hellofresh.releases.life.manifest import amend_manifest, file_entry, read_manifest
-from hellofresh.releases.life.state import labels_are_public
+from hellofresh.releases.life.phases import labels_are_public
 from hellofresh.results.ceiling import ceilings
 from hellofresh.results.scoring.people import publish_people
 from hellofresh.results.scoring.ratings import publish_ratings

@@ -33,9 +33,9 @@ from hellofresh.core.parquet import write_parquet
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.stages import Stage
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.draw.prospective import OUTCOMES, load_prospective, prospective_outcomes, prospective_splits
+from hellofresh.releases.draw.prospective import OUTCOMES, prospective_outcomes, prospective_splits
 from hellofresh.releases.life.load import Release, load_labels, load_release, released_tasks
-from hellofresh.releases.life.state import labels_are_public
+from hellofresh.releases.life.phases import labels_are_public
 from hellofresh.results.scoring.published import check_published
 from hellofresh.results.split.arrays import panel_of
 from hellofresh.results.split.entries import (
@@ -249,7 +249,7 @@ def beside_others(workspace: Workspace, edition: Edition, task: Task, origin: st
     if own is None:
         return []
     judged = next(iter(own.outputs.values())).keys()
-    entries += lenient_entries(workspace.runs / origin, own)
+    entries += lenient_entries(workspace.runs / origin)
     first = []
     for entry in entries:
         prompt, said = next(iter(entry.outputs.items()))
@@ -335,7 +335,7 @@ def _read_prospective(workspace: Workspace, edition: Edition, submissions: Path,
     notes = [
         f"the prospective split of {task.name} {edition} has no labels yet" for task in tasks if task not in resolved
     ]
-    releases = [load_prospective(workspace, edition, task) for task in resolved]
+    releases = [load_release(workspace, edition, task, PROSPECTIVE) for task in resolved]
     handed_in: Mapping[str, Sequence[Entry]] = {}
     if resolved:
         # Without truth, since samples without an outcome would look like common errors.

@@ -19,7 +19,7 @@ from hellofresh.core.quarters import utc_text
 from hellofresh.core.systems import Provenance
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.load import Release, load_labels, load_release
-from hellofresh.releases.life.state import labels_are_public
+from hellofresh.releases.life.phases import labels_are_public
 from hellofresh.results.over_quarters import quarter_scores
 from hellofresh.results.split.entries import Entry, entries_of_submissions, measured_entry
 from hellofresh.results.split.panel import (

@@ -18,11 +18,11 @@ from hellofresh.core.errors import RunError
 from hellofresh.core.systems import MODEL_FACTS, Provenance, SystemId
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.load import Release, load_labels, load_release
-from hellofresh.releases.life.state import labels_are_public
+from hellofresh.releases.life.phases import labels_are_public
 from hellofresh.results.split.panel import MAJORITY, SINGLE
 from hellofresh.runs.prompts import default_set
 from hellofresh.runs.record import RunRecord, finished_runs, read_outputs, read_predictions, read_record
-from hellofresh.runs.regimes import REGIMES
+from hellofresh.runs.regimes.registry import REGIMES
 from hellofresh.submissions.check import Due, Submission
 from hellofresh.submissions.receipts import Receipt
 from hellofresh.submissions.standings import EntryOutcome, standings
@@ -151,8 +151,9 @@ def entry_of_run(folder: Path) -> Entry:
     return _of_run(folder, record)
 
 
-def lenient_entries(folder: Path, entry: Entry) -> list[Entry]:
+def lenient_entries(folder: Path) -> list[Entry]:
     """A run's entry with the answers read that state one elsewhere than the rule looks; none if there are none."""
+    entry = entry_of_run(folder)
     found = {(row.prompt, row.id): row.elsewhere for row in read_predictions(folder) if row.repetition == 1}
     if all(label is None for label in found.values()):
         return []
@@ -162,8 +163,10 @@ def lenient_entries(folder: Path, entry: Entry) -> list[Entry]:
             for sample, output in said.items()
         }
         for prompt, said in entry.outputs.items()
+        if prompt != MAJORITY
     }
-    return [replace(entry, system=f"{entry.system}, answers read anywhere", origin=f"{entry.origin}*", outputs=outputs)]
+    voted, name = _with_majority(outputs), f"{entry.system}, answers read anywhere"
+    return [replace(entry, system=name, origin=f"{entry.origin}*", outputs=voted)]
 
 
 def _of_run(folder: Path, record: RunRecord) -> Entry:

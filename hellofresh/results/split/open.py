@@ -30,7 +30,7 @@ from hellofresh.releases.life.manifest import MANIFEST, LabelCounts, read_counts
 from hellofresh.releases.publish._parts import SearchedCorpus, searched_corpus
 from hellofresh.releases.publish.folder import copy_file
 from hellofresh.results.split.arrays import arranged_outputs, panel_of
-from hellofresh.results.split.entries import Entry
+from hellofresh.results.split.entries import Entry, lenient_entries
 from hellofresh.results.split.judgements import Part, entry_numbers, entry_outputs, judgements_file, scan_kept
 from hellofresh.results.split.panel import EntrySection, Panel, section_of
 from hellofresh.results.split.rated import Study, read_study_of
@@ -47,7 +47,7 @@ from hellofresh.runs.record import (
     read_record,
     read_responses,
 )
-from hellofresh.runs.regimes import AGENT
+from hellofresh.runs.regimes.agents import AGENT
 from hellofresh.submissions.released import due_of
 from hellofresh.tasks import TASKS, EvidenceQuery, Task, get_task
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Label, Sample, Split
@@ -83,6 +83,7 @@ class RunFacts:
         prompts: reads its wordings.
         transcripts: reads what happened on the way to each answer.
         responses: reads the raw answers.
+        lenient: reads its entry with answers that are stated elsewhere than the rule looks, if there are any.
     """
 
     record: RunRecord
@@ -90,6 +91,7 @@ class RunFacts:
     prompts: Callable[[], StoredPrompts | None] = lambda: None
     transcripts: Callable[[], Sequence[Transcript]] = tuple
     responses: Callable[[], Iterable[StoredResponse]] = tuple
+    lenient: Callable[[], Sequence[Entry]] = tuple
 
     @classmethod
     def read(cls, folder: Path) -> RunFacts | None:
@@ -98,7 +100,7 @@ class RunFacts:
         if record is None:
             return None
         plan = read_plan(folder)
-        files = (partial(read, folder) for read in (read_prompts, read_transcripts, read_responses))
+        files = (partial(read, folder) for read in (read_prompts, read_transcripts, read_responses, lenient_entries))
         return cls(record, plan.started if plan else "", *files)  # type: ignore[arg-type]  # one reader a field
 
 
@@ -215,13 +217,24 @@ def open_split(
     dated = manifest.calendar is not None or manifest.dataset is not None
     if place.task not in TASKS or manifest.file("samples.jsonl") is None or not dated:
         return bare
+    if place.split == MAIN and not private and not place.has_opened(workspace, moment):
+        return bare
+    found = _with_samples(bare, shown=shown)
+    if not (found.labels and found.said.head(1).collect(engine="streaming").height):
+        return found
+    files = StudyFiles(workspace, place.edition, place.task)
+    asked = place.split == MAIN and is_prediction_study(files)
+    return replace(found, panel=_panel(found), people=people_answers(files) if asked else None)
+
+
+def _with_samples(bare: BoardSplit, *, shown: bool) -> BoardSplit:
+    """The split with its samples, what they search, and the labels and the study that may be shown."""
+    workspace, place, manifest = bare.workspace, bare.place, bare.place.manifest
     edition, task = place.edition, get_task(place.task)
     samples: Sequence[Sample]
     full: Sequence[Sample]
     if place.split == MAIN:
-        if not private and not place.has_opened(workspace, moment):
-            return bare
-        labels = load_labels(workspace, edition, task, place.manifest) if shown else {}
+        labels = load_labels(workspace, edition, task, manifest) if shown else {}
         samples, withheld = place.samples(task), manifest.withheld
         full = place.release(workspace, task).samples if withheld else samples
     else:
@@ -234,7 +247,7 @@ def open_split(
             samples = [sample if isinstance(sample, published) else task.public(sample) for sample in full]
     # Outputs on samples that were taken down or never decided do not count.
     said = bare.said.filter(pl.col("id").is_in([sample.id for sample in samples]))
-    found = replace(
+    return replace(
         bare,
         said=said,
         samples=samples,
@@ -245,11 +258,6 @@ def open_split(
         corpora=[searched_corpus(workspace, *named) for named in sorted(_searched(samples))],
         study=read_study_of(workspace, edition, task) if place.split == MAIN and shown else None,
     )
-    if not (labels and said.head(1).collect(engine="streaming").height):
-        return found
-    files = StudyFiles(workspace, edition, place.task)
-    asked = place.split == MAIN and is_prediction_study(files)
-    return replace(found, panel=_panel(found), people=people_answers(files) if asked else None)
 
 
 def _runs(workspace: Workspace, systems: Sequence[Mapping[str, Any]]) -> Mapping[str, RunFacts]:

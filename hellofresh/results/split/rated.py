@@ -10,7 +10,7 @@ import polars as pl
 
 from hellofresh.core.editions import Edition
 from hellofresh.core.workspace import Workspace
-from hellofresh.judging.comparison import counted_values
+from hellofresh.judging.comparison import counted_values, mean_rating, of_systems
 from hellofresh.judging.judges import judge_quality, known_judges
 from hellofresh.judging.predicting import is_prediction_study
 from hellofresh.judging.rubric import Criterion
@@ -56,8 +56,9 @@ def samples_of_study(study: RatedStudy) -> list[Sample]:
 
 
 def rated_standings(
-    study: RatedStudy, task: Task, samples: Sequence[Sample], kind: JudgeKind = JudgeKind.PERSON
-) -> list[RatedStanding]:
+    study: RatedStudy, task: Task, samples: Sequence[Sample], kind: JudgeKind = JudgeKind.PERSON, *,
+    over_raters: bool = False,
+) -> list[RatedStanding]:  # fmt: skip
     """Standings of all systems: by the overall criterion on all samples and on each part, then by each criterion.
 
     Args:
@@ -65,23 +66,29 @@ def rated_standings(
         task: what its samples are of.
         samples: of the release.
         kind: whose ratings.
+        over_raters: intervals over other posts and other raters, as for reading; a release's are over posts alone.
     """
     overall = study.rubric.criterion(study.rubric.overall)
-    found = list(_standings(study, task, samples, kind, overall))
+    rated = of_systems(study.ratings, study.key, kind=kind) if over_raters else None
+    found = list(_standings(study, task, samples, kind, overall, rated=rated))
     for part in PARTS:
         values = sorted({str(getattr(sample, part, "")) for sample in samples} - {""})
         for value in values if len(values) > 1 else ():
             some = [sample for sample in samples if getattr(sample, part) == value]
-            found += [replace(item, part=part, value=value) for item in _standings(study, task, some, kind, overall)]
+            found += [
+                replace(item, part=part, value=value)
+                for item in _standings(study, task, some, kind, overall, rated=rated)
+            ]
     for criterion in study.rubric.criteria:
         if criterion.id != overall.id:
-            found += _standings(study, task, samples, kind, criterion)
+            found += _standings(study, task, samples, kind, criterion, rated=rated)
     return found
 
 
 def _standings(
-    study: RatedStudy, task: Task, samples: Sequence[Sample], kind: JudgeKind, criterion: Criterion
-) -> list[RatedStanding]:
+    study: RatedStudy, task: Task, samples: Sequence[Sample], kind: JudgeKind, criterion: Criterion,
+    *, rated: pl.DataFrame | None,
+) -> list[RatedStanding]:  # fmt: skip
     """The systems on one criterion, by the board's one rule; those ranked first, in the order of their ranks."""
     low, high = criterion.limits
     metric = mean(criterion.id, (float(low), float(high)), title=criterion.title)
@@ -97,9 +104,14 @@ def _standings(
         if not asked.any():
             continue
         value, made = panel.measured(system.headline, asked)
+        ends = made.low, made.high
+        if rated is not None:
+            own = rated.filter(pl.col("system") == names[system.origin], pl.col("sample").is_in(list(labels)))
+            wide = mean_rating(counted_values(own, criterion), criterion)
+            ends = ends if wide.few else (wide.low, wide.high)
         found = ranks.get(system.origin)
         place = (None,) * 4 if found is None else (found.rank, found.low, found.high, found.tie_group)
-        measured = names[system.origin], int(asked.sum()), value, made.low, made.high
+        measured = names[system.origin], int(asked.sum()), value, *ends
         rows.append(RatedStanding(kind, criterion.id, "", "", *measured, *place))
     return sorted(rows, key=lambda row: (row.rank or np.inf, -row.mean, row.system))
 

@@ -1,4 +1,4 @@
-"""Regimes: ways of working on samples. A new one is a file here, a line in `_ALL`, and a table in each task's prompts.
+"""Regimes: ways of working on samples. A new one is a file, a line in `registry.py`, and a table in prompts of tasks.
 
 Another package adds one by an entry point of the group `hellofresh.regimes`, whose name is the regime's.
 
@@ -10,27 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pydantic import ValidationError
-
-from hellofresh.core.errors import UnknownNameError, UsageError
-from hellofresh.core.plugins import Registry
 from hellofresh.runs.prompts import has_prompts
 from hellofresh.runs.regimes._base import MAIN, Ask, BaseRegime, Case, Need, Outcome, Regime, RegimeSettings
 from hellofresh.runs.regimes._reading import is_refusal, is_refusal_of_paper, read_choice, read_elsewhere
-from hellofresh.runs.regimes.agents import AGENT, PROXY, agent_regime, load_agent, load_proxy, proxy_regime
-from hellofresh.runs.regimes.correction import Correction
-from hellofresh.runs.regimes.evidence_response import EvidenceResponse
-from hellofresh.runs.regimes.placebo import Placebo
-from hellofresh.runs.regimes.search_agent import SearchAgent
-from hellofresh.runs.regimes.stepwise import Hiss, RetrieveVerify
-from hellofresh.runs.regimes.web_search import WebSearch, WebSearchSettings
-from hellofresh.runs.regimes.zero_shot import Propose, Retrieve, ZeroShot
+from hellofresh.runs.regimes.zero_shot import ZeroShot
 from hellofresh.tasks import Task
 
 __all__ = [
-    "AGENT",
     "MAIN",
-    "REGIMES",
     "Ask",
     "BaseRegime",
     "Case",
@@ -38,45 +25,13 @@ __all__ = [
     "Outcome",
     "Regime",
     "RegimeSettings",
-    "agent_regime",
-    "configure",
     "get_regime",
     "is_refusal",
     "is_refusal_of_paper",
-    "proxy_regime",
     "read_choice",
     "read_elsewhere",
-    "regimes_for",
     "usual_regime",
 ]
-
-_DATED = WebSearch(WebSearchSettings(before="sample"), "web-search-dated")
-_ALL: tuple[Regime, ...] = (
-    ZeroShot(),
-    WebSearch(),
-    _DATED,
-    Placebo(),
-    SearchAgent(),
-    Hiss(),
-    RetrieveVerify(),
-    Retrieve(),
-    EvidenceResponse(),
-    Correction(),
-    Propose(),
-)
-REGIMES: Registry[Regime] = Registry("regime", "hellofresh.regimes", ((regime.name, regime) for regime in _ALL))
-
-
-def regimes_for(task: Task) -> list[str]:
-    """Names of the regimes that have prompts for a task and an output that it accepts or lets people rate."""
-    fitting = (regime for regime in REGIMES.values() if task.takes(regime.gives))
-    return [regime.name for regime in fitting if has_prompts(task.name, regime.prompts_from)]
-
-
-def usual_regime(task: Task) -> str:
-    """The default regime of a task: zero-shot, or the only one that fits it."""
-    fitting = regimes_for(task)
-    return fitting[0] if len(fitting) == 1 else "zero-shot"
 
 
 def get_regime(name: str, settings: Sequence[str] = ()) -> Regime:
@@ -94,45 +49,18 @@ def get_regime(name: str, settings: Sequence[str] = ()) -> Regime:
         UnknownNameError: if the regime or a setting is unknown.
         UsageError: if a value does not fit, or an agent cannot be loaded.
     """
-    kind, _, rest = name.partition(":")
-    regime: Regime
-    if kind == AGENT:
-        regime = load_agent(rest)
-    elif kind == PROXY and rest:
-        title, _, roles = rest.partition(":")
-        regime = load_proxy(title, tuple(filter(None, roles.split(","))))
-    elif name in REGIMES:
-        regime = REGIMES[name]
-    else:
-        raise UnknownNameError("regime", name, REGIMES)
-    return configure(regime, settings) if settings else regime
+    if name == "zero-shot" and not settings:
+        return ZeroShot()
+    from hellofresh.runs.regimes.registry import open_regime  # with the web, agents and pictures
+
+    return open_regime(name, settings)
 
 
-def configure(regime: Regime, settings: Sequence[str]) -> Regime:
-    """A regime with other settings, each as NAME=VALUE.
+def usual_regime(task: Task) -> str:
+    """The default regime of a task: zero-shot, or the only one that fits it."""
+    if task.takes(ZeroShot.gives) and has_prompts(task.name, "zero-shot"):
+        return "zero-shot"
+    from hellofresh.runs.regimes.registry import regimes_for  # as above
 
-    Raises:
-        UnknownNameError: if it has no setting of that name.
-        UsageError: if a value does not fit.
-    """
-    chosen: dict[str, str] = {}
-    known = type(regime.settings).model_fields
-    for setting in settings:
-        name, equals, value = setting.partition("=")
-        if not equals:
-            raise UsageError(f"the setting {setting!r} has no value", expected="NAME=VALUE", code="bad-setting")
-        if name not in known:
-            others = [other.name for other in REGIMES.values() if name in type(other.settings).model_fields]
-            fix = f"{name} is a setting of {', '.join(others)}: choose one with --regime." if others else ""
-            raise UnknownNameError(f"setting of {regime.name}", name, known, fix=fix)
-        chosen[name] = value
-    try:
-        # Values come from a command line: texts, from which numbers are read.
-        parsed = type(regime.settings).model_validate(regime.settings.model_dump() | chosen, strict=False)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        name = ".".join(str(part) for part in first["loc"])
-        raise UsageError(
-            f"the setting {name}={chosen.get(name, '')}: {first['msg'].lower()}", where=regime.name, code="bad-setting"
-        ) from None
-    return regime.configured(parsed)
+    fitting = regimes_for(task)
+    return fitting[0] if len(fitting) == 1 else "zero-shot"

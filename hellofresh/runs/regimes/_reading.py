@@ -28,22 +28,27 @@ def _listed() -> Mapping[str, Sequence[str]]:
     return tomllib.loads(files("hellofresh.runs.regimes").joinpath("refusals.toml").read_text(encoding="utf-8"))
 
 
+_FIRST = re.compile(r"(?:[^.!?\n\u3002\uff01]{0,20}[.!?\u3002\uff01]\s*)?[^.!?\n\u3002\uff01]*")
+"""The first sentence, with the next where the first may be a mere apology."""
+
+
 @cache
-def _refusals() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """How refusals begin, and what begins alike but only says that the model does not know."""
+def _refusals() -> Mapping[str, re.Pattern[str]]:
+    """The lists of phrases as patterns: whole words, and between two of them an adverb."""
     listed = _listed()
     adverb = rf"(?:(?:{'|'.join(listed['adverbs'])}|\w+ly),?\s+)?"
 
     def either(name: str) -> str:
-        # Between ideographs there are no spaces, so that a word cannot be told from the beginning of a longer one.
+        # Between ideographs there are no spaces, so that a word cannot be told from a part of a longer one.
         return "|".join(
-            re.escape(opening).replace(r"\ ", rf"\s+{adverb}")
-            + ("" if opening[-1] >= _FIRST_IDEOGRAPH else r"(?![^\W_])")
-            for opening in sorted(listed[name], key=len, reverse=True)
+            re.escape(phrase)
+            if max(phrase) >= _FIRST_IDEOGRAPH
+            else rf"(?<![^\W_]){re.escape(phrase)}(?![^\W_])".replace(r"\ ", rf"\s+{adverb}")
+            for phrase in sorted(listed[name], key=len, reverse=True)
         )
 
-    unknowing = rf"(?:[^.]{{0,40}}?\bsorry\W+(?:but\s+)?)?(?:unfortunately\W+)?(?:{either('unable')})\s+{adverb}"
-    return re.compile(either("openings")), re.compile(rf"{unknowing}(?:{either('to_know')})")
+    patterns = {name: re.compile(either(name)) for name in ("anywhere", "unwilling", "to_know", "to_help")}
+    return {**patterns, "openings": re.compile(rf"(?:(?:{either('lead_ins')})\W+)?(?:{either('openings')})")}
 
 
 def _plain(text: str) -> str:
@@ -57,9 +62,14 @@ def is_refusal(answer: Answer) -> bool:
 
 
 def _is_refusing(text: str) -> bool:
-    refused, unknowing = _refusals()
-    plain = _plain(text)
-    return bool(refused.match(plain)) and not unknowing.match(plain)
+    """Whether a text opens like a refusal; inability to know something, rather than to help, is not one."""
+    found, plain = _refusals(), _plain(text)
+    first = match[0] if (match := _FIRST.match(plain)) else ""
+    if found["unwilling"].match(plain) or found["anywhere"].search(first):
+        return True
+    knows = found["to_know"].search(first)
+    is_unknowing = knows is not None and not found["to_help"].search(first, 0, knows.start())
+    return bool(found["openings"].match(plain)) and not is_unknowing
 
 
 def is_refusal_of_paper(answer: Answer) -> bool:

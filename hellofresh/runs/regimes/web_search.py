@@ -43,7 +43,7 @@ from hellofresh.tasks.transcripts import AskedEvent, Event, ReadEvent, SearchedE
 
 SUMMARISER = "summariser"
 
-_QUERY_TOKENS, _SUMMARY_TOKENS = 64, 256
+_QUERY_TOKENS, _SUMMARY_TOKENS, _TOKENS_OF_WORD = 64, 256, 2
 _QUERY_CHARACTERS = 300
 _LABEL = re.compile(r"^(?:[-*\u2022]\s*|\(?\d{1,2}[.):]\s*)?(?:(?:search )?query(?: \d+)?\s*:\s*)?", re.IGNORECASE)
 _MARK = re.compile(r"^\[?[0-9a-f]{12} (?:text \d+|end|[a-z_]+;)")
@@ -184,7 +184,7 @@ async def _summarise(case: Case, visit: _Visit, words: int) -> None:
     title, text = visit.page.title if visit.page else "", visit.cut.text if visit.cut else ""
     block = fence([f"{one_line(title, 200)}\n{text}"])
     message = case.step("summary", page=block.text, mark=block.mark)
-    request = Request((message,), _SUMMARY_TOKENS, sample=case.sample)
+    request = Request((message,), min(_SUMMARY_TOKENS, _TOKENS_OF_WORD * words), sample=case.sample)
     try:
         answer = await case.ask(f"summarise-{visit.place}", "", request, role=SUMMARISER)
     except RunError as error:

@@ -15,7 +15,7 @@ from hellofresh.cli import main
 from hellofresh.core.files import read_jsonl
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.candidates import read_candidates
+from hellofresh.releases.collection import read_candidates
 from hellofresh.releases.life.load import load_release
 from hellofresh.tasks import get_task
 from tests.loopback import Reply

@@ -36,7 +36,7 @@ from collectors.notes.bridging import (
 from collectors.notes.ratings import DUPLICATE, EARLY_CLOCK, NO_RATER, UNKNOWN_NOTE, UNKNOWN_VALUE, DumpRatings
 from hellofresh.core.errors import DataError, SourceError
 from hellofresh.core.quarters import FIRST_SNOWFLAKE, Quarter
-from hellofresh.releases.candidates import read_candidates, write_candidates
+from hellofresh.releases.collection import read_candidates, write_candidates
 from hellofresh.results.note_writers import read_note_writers, writers_file
 from hellofresh.tasks import get_task
 from tests.conftest import Cli

@@ -13,7 +13,7 @@ from collectors.wikipedia.collect import collect
 from collectors.wikipedia.stability import EditsSettings
 from hellofresh.core.executors import cluster_pool
 from hellofresh.core.quarters import Quarter
-from hellofresh.releases.candidates import write_candidates
+from hellofresh.releases.collection import write_candidates
 from hellofresh.tasks.samples import to_json
 from hellofresh.tasks.wikipedia_edits import TASK
 

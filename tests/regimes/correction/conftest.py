@@ -14,8 +14,9 @@ from hellofresh.evidence.publishers import Publisher, Publishers
 from hellofresh.evidence.web import Found, PageStatus, SearchResult, WebPage
 from hellofresh.models import Answer, Finish, Request
 from hellofresh.runs.prompts import load_prompt_set
-from hellofresh.runs.regimes import Case, Outcome, configure
+from hellofresh.runs.regimes import Case, Outcome
 from hellofresh.runs.regimes.correction import Correction
+from hellofresh.runs.regimes.registry import configure
 from hellofresh.tasks import get_task
 from hellofresh.tasks.corrections import MisleadingPost
 from hellofresh.tasks.images import Media

@@ -9,9 +9,9 @@ import pytest
 from hellofresh.core.errors import RunError, UsageError
 from hellofresh.evidence.publishers import Publishers
 from hellofresh.models import Answer, Finish
-from hellofresh.runs.regimes import REGIMES, configure
 from hellofresh.runs.regimes.correction import OPENINGS, read_queries, read_response
 from hellofresh.runs.regimes.correction.post import relative_days, without_links
+from hellofresh.runs.regimes.registry import REGIMES, configure
 from hellofresh.tasks.outputs import Response, Status
 from hellofresh.tasks.transcripts import AskedEvent, NotedEvent, QuotedEvent, ReadEvent, SearchedEvent, parse_event
 from tests.regimes.correction import conftest as desk

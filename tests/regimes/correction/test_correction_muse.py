@@ -12,8 +12,8 @@ import pytest
 from hellofresh.core.texts import clean
 from hellofresh.judging.muse import MusePost
 from hellofresh.judging.study import RatingPhase
-from hellofresh.runs.regimes import REGIMES
 from hellofresh.runs.regimes.correction import OPENINGS
+from hellofresh.runs.regimes.registry import REGIMES
 from hellofresh.tasks.transcripts import AskedEvent, NotedEvent, QuotedEvent, ReadEvent, SearchedEvent
 from tests.regimes.correction import conftest as desk
 

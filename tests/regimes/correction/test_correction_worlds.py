@@ -9,8 +9,9 @@ from datetime import date, datetime, timedelta
 
 from hellofresh.evidence.web import SearchResult
 from hellofresh.runs.prompts import load_prompt_set
-from hellofresh.runs.regimes import Case, configure
+from hellofresh.runs.regimes import Case
 from hellofresh.runs.regimes.correction import Correction
+from hellofresh.runs.regimes.registry import configure
 from hellofresh.tasks import get_task
 from hellofresh.tasks.transcripts import NotedEvent, QuotedEvent, ReadEvent
 from tests.regimes.correction import conftest as desk

@@ -15,9 +15,10 @@ from hellofresh.evidence.vision import People, TextLine, UnreadPictureError
 from hellofresh.models import Request
 from hellofresh.models.sight import PAPER_IMAGE
 from hellofresh.runs.prompts import load_prompt_set
-from hellofresh.runs.regimes import Case, configure
+from hellofresh.runs.regimes import Case
 from hellofresh.runs.regimes.correction import Correction
 from hellofresh.runs.regimes.correction.post import PictureTools, most_requests
+from hellofresh.runs.regimes.registry import configure
 from hellofresh.tasks import get_task
 from hellofresh.tasks.images import Image
 from hellofresh.tasks.transcripts import AskedEvent, NotedEvent
