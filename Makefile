@@ -4,8 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 TESTED := $(VENV)/.tested
-# What `make release` asks and shows: the embedded model, baselines that learn words or sentences, figures of analyses, the site.
-EXTRAS := local baselines retrieval analyse site
+# What `make release` asks and shows: the embedded model, baselines that learn words or sentences, searches of bundled pages,
+# figures of analyses, the site.
+EXTRAS := local baselines retrieval analyse site web
 
 .DEFAULT_GOAL := help
 .PHONY: help release install test soak check leaderboard space dist docs bench lock clean
