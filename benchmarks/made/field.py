@@ -29,7 +29,7 @@ from hellofresh.results.split.judgements import judgements_file
 from hellofresh.results.split.panel import ALL_PERIODS, MAJORITY
 from hellofresh.results.split.tables import JUDGEMENTS, SCORES
 from hellofresh.runs.evaluation import Evaluation
-from hellofresh.runs.record import ModelIdentity, PromptSetIdentity, RegimeIdentity, RunRecord
+from hellofresh.runs.record import JournalFacts, ModelIdentity, PromptSetIdentity, RegimeIdentity, RunRecord
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import Candidate, Label
 from hellofresh.tasks.wikipedia_edits import Edit, EditRevision
@@ -157,7 +157,7 @@ def _record(workspace: Workspace, entry: Mapping[str, Any], calls: int, prompts:
         prompt_set=PromptSetIdentity(name="paper", sha256="0" * 64), judged=calls, failed=0, of=calls,
         tokens_in=tokens, tokens_out=2 * calls, cost_usd=tokens / 1e6,
         about=str(entry["about"]), kind=str(entry["kind"]), knowledge_cutoff=str(entry["knowledge_cutoff"]),
-        smoke_test=False,
+        smoke_test=False, files=[], journal=JournalFacts(answers=calls, sha256="0" * 64),
     ).write(folder)  # fmt: skip
 
 

@@ -61,7 +61,7 @@ def refuse_before_reveal(files: StudyFiles, *, private: bool) -> None:
     until = waits(files.workspace, files.edition, files.task) if known else None
     when = f", from {utc_text(until)} on" if until else ""
     raise ReleaseError(
-        f"the labels of {files.task} {files.edition} are not revealed, and figures by system tell of them",
+        f"the labels of {files.task} {files.edition} are not revealed, and figures by system would reveal them",
         expected=f"their reveal{when}",
         fix="Maintainers can add --private; keep the results private.",
         code="not-revealed",
