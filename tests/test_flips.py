@@ -1,25 +1,6 @@
 """One byte of anything that a stage writes and a later one trusts changes: the reader names the file, or heals it.
 
-What one stage writes, what it is checked against, and by whom:
-
-- candidates, undecided samples: hashes in their .json, which hashes itself; the release's draw
-- samples, labels, commitments: the manifest; labels also to the commitments; every reader
-- manifest, tombstones, manifests/: the next version; a hash noted elsewhere (--known, or quarter restore --witness);
-  release verify; every step
-- a run's files: run.json, which hashes itself; every reader; the same evaluate rewrites them
-- a run's journal: its rows' own hashes, number and hash in run.json; resuming; repeated questions are reported
-- plan.json: the run's identity (time and number: nothing); resuming
-- published predictions: answers of runs and submissions, and the manifest; score: only --change ENTRY removes or
-  changes one
-- published scores: predictions and labels; score rewrites them; release verify
-- submissions: their receipts; score, the board
-- receipts of submissions: nothing: keep them in a repository's history; people
-- ratings of a study: once published the manifest's list; before, nothing: raters may correct them; release verify
-- scores, judgements: receipts of stages (private/receipts/; without them nothing); board build; score rewrites them
-- analyses: receipts of stages; analyse remakes them
-- a corpus: its manifest; opening, corpus show --check
-- the board: its manifest; every reader; board build rewrites it
-- a publication: the releases in it; release verify; release publish rewrites it
+docs/formats.md has the table of what is checked against what, by whom.
 """
 
 from __future__ import annotations
