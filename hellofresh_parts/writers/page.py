@@ -71,7 +71,7 @@ def _front(writers: Sequence[NoteWriter], pairs: Sequence[PairDifference]) -> li
     if not ranked:
         return [el("p", f"No program is ranked: that takes {LEAST_POSTS} posts shared with other writers.")]
     rows = [
-        {**asdict(row), "system": name, "first": math.nan, "items": row.posts, "mean": row.intercept,
+        {**asdict(row), "system": name, "first": math.nan, "items": row.posts, "mean": row.intercept, "rough": False,
          "low": math.nan if row.intercept_low is None else row.intercept_low,
          "high": math.nan if row.intercept_high is None else row.intercept_high}
         for name, row in ranked.items()
