@@ -119,7 +119,7 @@ def answer(rows: pl.DataFrame) -> str | None:
     """The result of a table of findings in one sentence; None if it has none.
 
     For differences, the number surely above or below zero; for ranks, the number of systems that may be first; for
-    values, the lowest and the highest.
+    values, the highest and the lowest, and whether their intervals overlap.
     """
     return _of_differences(rows) or _of_ranks(rows) or _of_values(rows)
 
@@ -155,9 +155,21 @@ def _of_values(rows: pl.DataFrame) -> str | None:
     low, high = (_text(measure, row[measure]) for row in ends)
     if low == high:
         return f"{_column_title(measure)} is {low} throughout."
-    low, high = (f"{value} ({_whose(row)})" for value, row in zip((low, high), ends, strict=True))
+    low, high = (f"{_whose(row)} ({value})" for value, row in zip((low, high), ends, strict=True))
     metric = found["metric"][0] if "metric" in found.columns else measure
-    return f"{metric_titles().get(str(metric)) or _column_title(measure)} ranges from {low} to {high}."
+    title = metric_titles().get(str(metric)) or _column_title(measure)
+    return f"{title} is highest for {high} and lowest for {low}.{_apart(measure, *ends)}"
+
+
+def _apart(measure: str, least: Mapping[str, Value], most: Mapping[str, Value]) -> str:
+    """Whether the intervals of the lowest and the highest value overlap; empty without intervals."""
+    for low, high in ((f"{measure}_low", f"{measure}_high"), ("low", "high")):
+        above, below = least.get(high), most.get(low)
+        if isinstance(above, float) and isinstance(below, float):
+            return (
+                " Their intervals do not overlap." if above < below else " Their intervals overlap: it may be chance."
+            )
+    return ""
 
 
 def _whose(row: dict[str, Value]) -> str:

@@ -215,7 +215,15 @@ ANSWERS: dict[str, tuple[dict[str, list[Any]], str | None]] = {
     ),
     "values": (
         {"system": ["a", "\u202eb"], "metric": ["f1", "f1"], "value": [0.5, 0.25]},
-        f"F1 ranges from 0.250 ({visible(chr(0x202E))}b) to 0.500 (a).",
+        f"F1 is highest for a (0.500) and lowest for {visible(chr(0x202E))}b (0.250).",
+    ),
+    "values with intervals": (
+        {"system": ["a", "b"], "share": [0.5, 0.25], "low": [0.4, 0.1], "high": [0.6, 0.3]},
+        "Share is highest for a (0.500) and lowest for b (0.250). Their intervals do not overlap.",
+    ),
+    "values that overlap": (
+        {"system": ["a", "b"], "share": [0.5, 0.25], "share_low": [0.2, 0.1], "share_high": [0.6, 0.3]},
+        "Share is highest for a (0.500) and lowest for b (0.250). Their intervals overlap: it may be chance.",
     ),
     "the same everywhere": ({"share": [0.0, 0.0]}, "Share is 0.000 throughout."),
     "texts alone": ({"system": ["a"]}, None),
