@@ -220,7 +220,9 @@ def test_a_documented_command_of_streamlit_serves_the_board(line: str, at: Place
 def test_mkdocs_builds_the_pages_as_the_makefile_says(tmp_path: Path) -> None:
     pytest.importorskip("mkdocs")
     clone = copied(tmp_path)
-    shown = subprocess.run(["make", "-n", "docs"], cwd=clone, capture_output=True, text=True, check=True).stdout
+    # Within `make test` a make would also say which folder it enters.
+    make = ["make", "--no-print-directory", "-n", "docs"]
+    shown = subprocess.run(make, cwd=clone, capture_output=True, text=True, check=True).stdout
     lines = [line for line in shown.splitlines() if "docs-venv/bin/python" not in line and "-m venv" not in line]
     code = "import sys; from mkdocs.__main__ import cli; cli(prog_name='mkdocs')"
     mkdocs = f"{shlex.quote(sys.executable)} -W ignore -c {shlex.quote(code)}"
