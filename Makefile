@@ -101,8 +101,10 @@ bench: $(TESTED) ## run the benchmarks of speed and memory
 
 LOCK = uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet --upgrade
 
+# lm-eval needs sqlitedict, which unpickles what it reads, for a cache that nothing here uses: it is left out.
 lock: ## renew the locks from pyproject.toml (needs uv)
-	$(LOCK) pyproject.toml --all-extras --group weights --group build --group docs --output-file requirements-test.lock
+	$(LOCK) pyproject.toml --all-extras --group weights --group build --group docs --no-emit-package sqlitedict \
+		--output-file requirements-test.lock
 	$(LOCK) pyproject.toml $(foreach extra,$(EXTRAS),--extra $(extra)) --group weights --group build \
 		--constraint requirements-test.lock --output-file requirements.lock
 	$(LOCK) pyproject.toml --extra site --constraint requirements-test.lock --output-file requirements-site.lock
