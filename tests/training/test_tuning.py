@@ -34,7 +34,7 @@ dropout = 0.0
 bits = 8
 prompt_tokens = 400
 [sft]
-epochs = 2
+epochs = 4
 rate = 1e-2
 dropout = 0.1
 batch = 2
@@ -144,13 +144,15 @@ class TestWithTorch:
     @pytest.mark.parametrize("method", ["rloo", "ppo"])
     def test_rewards_rise_under_the_bound_of_kl(self, method: str, root: Path, replies: Path, tiny_model: Path) -> None:
         # PPO's advantages are whitened over a whole step, so that the toy's rate would take it past the bound.
-        recipe = RECIPE.replace("rate = 5e-3", "rate = 3e-3") if method == "ppo" else RECIPE
+        # RLOO learns slowly from a question whose words the toy hardly knows.
+        longer, slower = RECIPE.replace("steps = 30", "steps = 60"), RECIPE.replace("rate = 5e-3", "rate = 3e-3")
+        recipe = slower if method == "ppo" else longer
         assert main(tune(method, method, replies, tiny_model, recipe)) == 0
         card = read_card(root / method)
         assert card.trends["reward"].low > 0
         assert card.trends["reward"].last > card.trends["reward"].first + 0.05
         drawn = [row for row in card.log if row.reward is not None]
-        assert len(drawn) == 30
+        assert len(drawn) == (30 if method == "ppo" else 60)
         assert all(row.kl is not None and row.kl < 8 for row in drawn)
         assert all(row.entropy and row.length and row.judge is not None for row in drawn)
         assert not any("KL" in flag for flag in card.flags)
