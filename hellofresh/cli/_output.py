@@ -113,12 +113,14 @@ class CommandOutput:
         )
         bar = Progress(*columns, console=self._err, transient=True, disable=not sys.stderr.isatty(), expand=True)
         shown = Timer(_LONG_S, bar.start)
-        shown.start()
+        if not bar.disable:
+            shown.start()
         try:
             yield ProgressBar(bar, what, self._err)
         finally:
-            shown.cancel()
-            shown.join()
+            if not bar.disable:
+                shown.cancel()
+                shown.join()
             bar.stop()
 
 

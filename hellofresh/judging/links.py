@@ -112,7 +112,8 @@ def rate_links(study: RatedStudy) -> list[Rating]:
 
     Raises:
         UnknownNameError: if the rubric has no such criterion.
-        DataError: if the responses are damaged, or this machine has no network.
+        DataError: if the responses are damaged.
+        RunError: if this machine has no network.
     """
     http = PublicHttp("HelloFresh link check")
     return judge_links(http, study.rubric, read_responses(study.files), control=True)

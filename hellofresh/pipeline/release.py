@@ -100,34 +100,11 @@ def run_release(
     for quarter, name in living(workspace):
         _or_wait(steps, partial(reveal_if_due, steps, quarter, name))
     drop_gone(steps)
-    limit, regimes = settings.evaluate.limit if limit is None else limit, settings.evaluate.regimes
     by_edition: dict[Edition, list[Task]] = defaultdict(list)
     for edition, name in [*((built.quarter, built.task) for built in releases), *named]:
         by_edition[edition].append(get_task(name))
-    # Rules answer at once, so a first board is ready before anything learns or a language model runs.
-    kinds = {
-        "rules": [model for model in models if is_baseline(model) and not learns(model)],
-        "what learns": [model for model in models if learns(model)],
-        "models": [model for model in models if not is_baseline(model)],
-    }
-    rounds = {which: of_kind for which, of_kind in kinds.items() if of_kind}
-    shown, older = _of_sample(workspace, by_edition)
-    newer = {edition: tasks for edition, tasks in by_edition.items() if edition not in older}
-    for which, of_kind in rounds.items():
-        how = [{"model": model, "regime": regime, "limit": limit} for regime, model in product(regimes, of_kind)]
-        samples, runs = _ask_all(steps, newer if which == "models" else by_edition, how)
-        said = f"{samples:,} samples in {runs} runs"
-        if which == "models" and older:
-            left_out = ", ".join(map(str, sorted(older)))
-            steps.show.say(f"note: no model is asked about the old or unrevealed quarters of the sample: {left_out}")
-        if shown and EMBEDDED in of_kind:
-            searching = {**SEARCHING, "model": EMBEDDED, "limit": min(limit or SEARCHED, SEARCHED)}
-            samples, _ = _ask_all(steps, {shown[-1]: by_edition[shown[-1]]}, [searching])
-            said += f", {samples} with search"
-        watch.step(f"asked      {which}: {said}")
-        if len(rounds) > 1 and which == next(iter(rounds)):
-            _say_board(steps, "first board")
-            watch.step(f"first board, of {which} alone")
+    limit = settings.evaluate.limit if limit is None else limit
+    _ask_in_rounds(steps, watch, by_edition, models=models, regimes=settings.evaluate.regimes, limit=limit)
     _score_others(steps, set(by_edition))
     run_lane(steps, settings.evaluate, models)
     if analyses:
@@ -150,6 +127,42 @@ class _Watch:
     def step(self, what: str) -> None:
         before, self._last = self._last, time.monotonic()
         self._show.step(what, self._last - before)
+
+
+def _ask_in_rounds(
+    steps: Steps,
+    watch: _Watch,
+    by_edition: Mapping[Edition, Sequence[Task]],
+    *,
+    models: Sequence[str],
+    regimes: Sequence[str],
+    limit: int | None,
+) -> None:
+    """Ask rules, what learns, and models, in this order; a first board follows the first of several rounds."""
+    # Rules answer at once, so a first board is ready before anything learns or a language model runs.
+    kinds = {
+        "rules": [model for model in models if is_baseline(model) and not learns(model)],
+        "what learns": [model for model in models if learns(model)],
+        "models": [model for model in models if not is_baseline(model)],
+    }
+    rounds = {which: of_kind for which, of_kind in kinds.items() if of_kind}
+    shown, older = _of_sample(steps.workspace, by_edition)
+    newer = {edition: tasks for edition, tasks in by_edition.items() if edition not in older}
+    for which, of_kind in rounds.items():
+        how = [{"model": model, "regime": regime, "limit": limit} for regime, model in product(regimes, of_kind)]
+        samples, runs = _ask_all(steps, newer if which == "models" else by_edition, how)
+        said = f"{samples:,} samples in {runs} runs"
+        if which == "models" and older:
+            left_out = ", ".join(map(str, sorted(older)))
+            steps.show.say(f"note: no model is asked about the old or unrevealed quarters of the sample: {left_out}")
+        if shown and EMBEDDED in of_kind:
+            searching = {**SEARCHING, "model": EMBEDDED, "limit": min(limit or SEARCHED, SEARCHED)}
+            samples, _ = _ask_all(steps, {shown[-1]: by_edition[shown[-1]]}, [searching])
+            said += f", {samples} with search"
+        watch.step(f"asked      {which}: {said}")
+        if len(rounds) > 1 and which == next(iter(rounds)):
+            _say_board(steps, "first board")
+            watch.step(f"first board, of {which} alone")
 
 
 def _ask_all(

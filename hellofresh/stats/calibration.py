@@ -22,7 +22,7 @@ Hanley and McNeil, Radiology 143 (1982), 29-36 (AUC); Obuchowski, Biometrics 53 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -156,7 +156,7 @@ def calibrate(
         within=brier - (reliability - resolution + uncertainty),
         reliability_interval=_mirrored(reliability, draws[0], counted),
         resolution_interval=_mirrored(resolution, draws[1], counted),
-        uncertainty_interval=_mirrored(uncertainty, draws[2], counted),
+        uncertainty_interval=_of_uncertainty(labels, member, clusters),
         auc=auc,
         auc_interval=_of_area(auc, labels, confidences, member, counted),
         curve=_curve(width),
@@ -175,6 +175,15 @@ def _of_area(
         return Interval(0.0, 1.0, Method.NONE, *made_of)
     parts = (_right_side(labels, confidences) - value) / np.bincount(labels)[labels]
     return share_interval(value, np.bincount(member, weights=parts).astype(np.float64), made_of[0], made_of[2])
+
+
+def _of_uncertainty(labels: NDArray[np.int8], member: Ints, clusters: int) -> Interval:
+    """The interval of p (1 - p), from that of the share p of label 1: it is at most 1/4."""
+    share = metric_interval(
+        cluster_sums(_SHARE.statistics(np.ones(labels.size), labels.astype(np.float64)), member, clusters), _SHARE
+    )
+    ends = [end * (1 - end) for end in (share.low, share.high)]
+    return replace(share, low=min(ends), high=0.25 if share.low <= 0.5 <= share.high else max(ends))
 
 
 def _mirrored(value: float, draws: Floats, made_of: tuple[int, int, float]) -> Interval:
