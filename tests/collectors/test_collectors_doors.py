@@ -114,6 +114,39 @@ def test_no_edit_is_lost_in_silence(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+def wiki_row(n: int, k: int, text: str) -> dict[str, Any]:
+    said = {"content": text, "contentmodel": "wikitext", "size": len(text), "sha1": sha1(text.encode()).hexdigest()}
+    return {"revid": 10 * n + k, "parentid": k and 10 * n + k - 1, "user": f"User {k % 2}", "slots": {"main": said},
+            "timestamp": f"2026-04-02T0{k}:00:00Z"}  # fmt: skip
+
+
+def wiki_page(n: int, word: str) -> Any:
+    edited = f"{LEAD}, which its {word} has kept as a house of its own for all of the years since"
+    texts = [LEAD, *[edited] * 4]
+    return (
+        n,
+        word.capitalize(),
+        {"pageid": n, "ns": 0, "title": word, "revisions": [wiki_row(n, *one) for one in enumerate(texts)]},
+    )
+
+
+def with_rows(change: Any) -> Any:
+    def harm(page: Any) -> Any:
+        said = json.loads(json.dumps(page[2]))
+        change(said["revisions"])
+        return *page[:2], said
+
+    return harm
+
+
+def slot_with(**values: Any) -> Any:
+    return with_rows(lambda rows: rows[0]["slots"]["main"].update(values))
+
+
+def row_with(**values: Any) -> Any:
+    return with_rows(lambda rows: rows[1].update(values))
+
+
 def test_no_page_that_a_wikis_api_gives_is_lost_in_silence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each page is asked for by its title; what the wiki says of it is harmed."""
     pages: list[Any] = []
@@ -142,45 +175,20 @@ def test_no_page_that_a_wikis_api_gives_is_lost_in_silence(tmp_path: Path, monke
         ledger = Intake("rows", door.ledger.went_on + sum(out.values()), door.ledger.went_on, out)
         return Passed(ledger, door.on, {NO_USER: no_user})
 
-    def row(n: int, k: int, text: str) -> dict[str, Any]:
-        said = {"content": text, "contentmodel": "wikitext", "size": len(text), "sha1": sha1(text.encode()).hexdigest()}
-        return {"revid": 10 * n + k, "parentid": k and 10 * n + k - 1, "user": f"User {k % 2}", "slots": {"main": said},
-                "timestamp": f"2026-04-02T0{k}:00:00Z"}  # fmt: skip
-
-    def page(n: int, word: str) -> Any:
-        edited = f"{LEAD}, which its {word} has kept as a house of its own for all of the years since"
-        texts = [LEAD, *[edited] * 4]
-        return (
-            n,
-            word.capitalize(),
-            {"pageid": n, "ns": 0, "title": word, "revisions": [row(n, *one) for one in enumerate(texts)]},
-        )
-
-    def harmed(change: Any) -> Any:
-        def harm(page: Any) -> Any:
-            said = json.loads(json.dumps(page[2]))
-            change(said["revisions"])
-            return *page[:2], said
-
-        return harm
-
-    def slot(**values: Any) -> Any:
-        return harmed(lambda rows: rows[0]["slots"]["main"].update(values))
-
-    def row_with(**values: Any) -> Any:
-        return harmed(lambda rows: rows[1].update(values))
-
     harms = {
-        "gone": lambda page: (*page[:2], {"pageid": page[0], "missing": True}), "no text": slot(content=None),
-        "other text": slot(content=f"{LEAD}?"), "length": slot(size=7), "model": slot(contentmodel="json"),
-        "hidden": slot(content=None, texthidden=True), "bot": row_with(user="A bot"), "parent": row_with(parentid=7),
+        "gone": lambda page: (*page[:2], {"pageid": page[0], "missing": True}), "no text": slot_with(content=None),
+        "other text": slot_with(content=f"{LEAD}?"), "length": slot_with(size=7),
+        "model": slot_with(contentmodel="json"),
+        "hidden": slot_with(content=None, texthidden=True), "bot": row_with(user="A bot"),
+        "parent": row_with(parentid=7),
         "time": row_with(timestamp=7), "late": row_with(timestamp="2026-04-02T09:00:00Z"),
-        "twice": harmed(lambda rows: rows.insert(1, rows[1])), "order": harmed(lambda rows: rows.insert(0, rows.pop(1))),
-        "no id": harmed(lambda rows: rows[1].pop("revid")), "no slot": harmed(lambda rows: rows[0].pop("slots")),
-        "revision gone": harmed(lambda rows: rows.pop(1)), "no user": harmed(lambda rows: rows[1].pop("user")),
-        "short": harmed(lambda rows: rows.__delitem__(slice(2, None))),
+        "twice": with_rows(lambda rows: rows.insert(1, rows[1])),
+        "order": with_rows(lambda rows: rows.insert(0, rows.pop(1))),
+        "no id": with_rows(lambda rows: rows[1].pop("revid")), "no slot": with_rows(lambda rows: rows[0].pop("slots")),
+        "revision gone": with_rows(lambda rows: rows.pop(1)), "no user": with_rows(lambda rows: rows[1].pop("user")),
+        "short": with_rows(lambda rows: rows.__delitem__(slice(2, None))),
     }  # fmt: skip
-    asked = [page(n, word) for n, word in enumerate(WORDS, start=1)]
+    asked = [wiki_page(n, word) for n, word in enumerate(WORDS, start=1)]
     door = Door(opened, asked, lambda page: f"we-{page[0]}1-1", harms)
     refused = {"api-strange-answer"}
     no_text, damaged, model = ({loss} for loss in LOSSES)
