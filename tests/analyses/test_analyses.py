@@ -11,14 +11,11 @@ from hellofresh.core.clock import now
 from hellofresh.core.errors import UnknownNameError
 from hellofresh.releases.life.takedown import take_down
 from hellofresh.results.analyses import ANALYSES, get_analyses
-from hellofresh.results.analyses.base import AnalysisResult
 from hellofresh.results.analyses.prompts import LEAST_RECALL
 from hellofresh.results.split.arrays import build_panel, panel_of
-from hellofresh.results.split.panel import MAJORITY, NOT_ASKED, Panel, PromptOutputs, System
+from hellofresh.results.split.panel import MAJORITY, NOT_ASKED
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
-from hellofresh.stats.metrics import class_metrics
-from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import Label
 
 
@@ -102,36 +99,3 @@ def test_words_tell_a_label_where_they_do_and_not_by_the_group_they_share(build,
     assert (rows["all texts"]["over_chance_low"] > 0.1) is is_told
     assert rows["all texts"]["over_chance"] == pytest.approx(0.5 if is_told else 0.0, abs=0.15)
     assert rows["all texts"]["clusters"] == 60 and set(rows) > {"all texts"}
-
-
-CLASSES = 3
-CLAIMS = get_task("claims")
-
-
-def run(name: str, panel: Panel) -> AnalysisResult:
-    (analysis,) = get_analyses(name)
-    return analysis.run(panel)
-
-
-@pytest.fixture
-def panel(full_panel: Panel) -> Panel:
-    """Claims of three classes by three publishers, one of them small; two systems, one of them silent now and then."""
-    chance = np.random.default_rng(3)
-    n = len(full_panel.samples)
-    labels = chance.integers(0, CLASSES, n).astype(np.int8)
-    sites = ["a.example" if k % 3 else "b.example" for k in range(n - 5)] + ["small.example"] * 5
-    plain = next(system for system in full_panel.systems if system.regime == "zero-shot")
-
-    def system(regime: str, right: float, silent: float) -> System:
-        said = np.where(chance.random(n) < right, labels, chance.integers(0, CLASSES, n))
-        said = np.where(chance.random(n) < silent, -1, said).astype(np.int8)
-        outputs = PromptOutputs.of("manual", said, CLASSES)
-        return replace(plain, name=f"{plain.label}, {regime}", regime=regime, said=[outputs])
-
-    return replace(
-        full_panel,
-        task=replace(CLAIMS, metrics=class_metrics(CLAIMS.classes), text=full_panel.task.text),
-        labels=labels,
-        facts=[{"publisher": site} for site in sites],
-        systems=[system("zero-shot", 0.4, 0.2), system("search-agent", 0.8, 0.0)],
-    )
