@@ -90,6 +90,21 @@ def test_with_missing_cells_systems_are_not_averaged_over_different_items() -> N
     assert found.table["mean"][0] == pytest.approx(5.5, abs=0.2)
 
 
+@pytest.mark.parametrize("hits", [0, 1, 10, 57])
+def test_the_interval_of_a_count_hardly_changes_by_one_missing_cell(hits: int) -> None:
+    values = np.array([np.arange(60) < hits, np.arange(60) % 3 > 0, np.arange(60) % 2], dtype=float)
+    whole = {row["system"]: row for row in hf.compare(values.T).table.to_dicts()}
+    values[1, 58] = np.nan
+    for name, row in {row["system"]: row for row in hf.compare(values.T).table.to_dicts()}.items():
+        assert [row["low"], row["high"]] == pytest.approx([whole[name]["low"], whole[name]["high"]], abs=0.025)
+        assert 0 <= row["low"] < row["mean"] + 1e-9 and row["mean"] - 1e-9 < row["high"] <= 1
+
+
+def test_means_with_missing_cells_without_a_scale_have_no_end_where_nothing_varies() -> None:
+    found = hf.compare(pl.DataFrame({"item": [*"abcdefgh"], "A": [300.0] * 8, "B": [300.0] * 7 + [None]}))
+    assert found.table["low"].is_nan().all() and any("no variation" in note for note in found.notes)
+
+
 def test_what_missing_cells_change_is_said() -> None:
     values = scores(3)
     values[::4, 1] = np.nan
@@ -603,8 +618,11 @@ def test_a_judge_is_corrected_by_labels(cluster: bool) -> None:
             said = own.filter(pl.col("person").is_not_null())
             weight = (by_hand(own) - said["person"].mean()) / (rest.mean() - said["score"].mean())
             variance = 59**2 / 60 * statistics.variance(without) + weight**2 * statistics.variance(rest) / rest.len()
-            half = theirs.t.ppf(0.975, 59) * variance**0.5
-            assert [row["low"], row["high"]] == pytest.approx([row["mean"] - half, row["mean"] + half], abs=1e-12)
+            square = theirs.t.ppf(0.975, 59) ** 2  # Agresti and Coull's interval of a count
+            more = min(row["mean"] * (1 - row["mean"]) / variance, len(own)) + square
+            centre = row["mean"] + (square / 2 - square * row["mean"]) / more
+            half = (square * centre * (1 - centre) / more) ** 0.5
+            assert [row["low"], row["high"]] == pytest.approx([centre - half, centre + half], abs=1e-12)
     assert table["b"]["judge"] > 0.8 > table["b"]["mean"] and found.pairs["adjusted"][0] > 0.05
     plain = hf.compare(frame.drop("person")).pairs
     assert plain["adjusted"][0] < 0.05  # the judge alone would find one that is none
