@@ -782,6 +782,7 @@ class StatedWorld:
         return said, np.clip(phi(self.slope * probits) - self.less, 0, 1)
 
 
+PARTS = ("reliability", "resolution", "uncertainty")
 STATED_WORLDS = (
     StatedWorld("calibrated, 200 samples", 200, 1, "spread", alike=0.0),
     StatedWorld("calibrated, 60 clusters of 5, near 1", 60, 5, "high"),
@@ -804,18 +805,20 @@ def stated(world: StatedWorld, repeats: int, _: int, random: np.random.Generator
     is_true = (world.slope, world.less) == (1.0, 0.0)
     ece = 0.0 if is_true else float(np.abs(np.bincount(where, said - true)).sum()) / said.size
     found, values, metrics = 0, np.zeros(2), forecast_metrics(2)
-    truths, names = expected_forecasts(said, true), [*(metric.name for metric in metrics), "brier", "auc"]
+    truths = [*expected_forecasts(said, true), *expected_parts(said, true)]
+    names = [*(metric.name for metric in metrics), "brier", "auc", *PARTS]
     held, few = np.zeros(len(names)), np.zeros(len(names))
     for number in range(repeats):
         said, true = world.draw(n, random)
         own, common = random.standard_normal(n), random.standard_normal(world.clusters)
         luck = np.sqrt(world.alike) * common[groups] + np.sqrt(1 - world.alike) * own
         labels = (phi(luck) < true).astype(np.int8)
-        found_now = calibrate(labels, said, groups, resamples=1, seed=number)
+        found_now = calibrate(labels, said, groups, seed=number)
         error = found_now.ece
         tables = cluster_tables(metrics[0].statistics(labels, np.stack([1 - said, said], axis=1)), groups)
         made = [metric_interval(tables, metric) for metric in metrics]
         made += [found_now.brier_interval, found_now.auc_interval]
+        made += [found_now.reliability_interval, found_now.resolution_interval, found_now.uncertainty_interval]
         few += [one.few for one in made]
         held += [one.low <= value <= one.high for one, value in zip(made, truths, strict=True)]
         found += error.p_value < 0.05
@@ -827,7 +830,18 @@ def stated(world: StatedWorld, repeats: int, _: int, random: np.random.Generator
     ):
         yield Share(world.name, what, value, -1.0, 1.0)
     for name, share, often in zip(names, (held / repeats).tolist(), (few / repeats).tolist(), strict=True):
-        yield Share(world.name, f"{name}: interval", share, *COVERS, world.clusters, often)
+        most = 1.0 if name == "reliability" else COVERS[1]  # often at 0, where nothing is below
+        yield Share(world.name, f"{name}: interval", share, COVERS[0], most, world.clusters, often)
+
+
+def expected_parts(said: Array, true: Array) -> list[float]:
+    """Reliability, resolution and uncertainty in ten bins of a population."""
+    where = np.searchsorted(np.arange(1, 10) / 10, said, side="right")
+    share = np.bincount(where, minlength=10) / said.size
+    stated_there, comes = (np.bincount(where, part, 10)[share > 0] / said.size for part in (said, true))
+    share, base = share[share > 0], float(true.mean())
+    gaps = [float((share * (part / share) ** 2).sum()) for part in (stated_there - comes, comes - share * base)]
+    return [*gaps, base * (1 - base)]
 
 
 def expected_forecasts(said: Array, true: Array) -> list[float]:
