@@ -294,7 +294,8 @@ def _corrected(scores: ItemScores, metric: Metric, families: Ints | None, baseli
         _sentence(scores, fit.found, order, baseline),
         _pair_rows(scores, fit.found, order, rough, baseline),
     )
-    return ScoreComparison(sentence, scores.said, notes, table, pairs, detectable, None, None, None)
+    figures = (detectable, None, None, None)
+    return ScoreComparison(sentence, scores.said, notes, table, pairs, *figures, scores, fit.found, families)
 
 
 def _sorted(scores: ItemScores) -> ItemScores:

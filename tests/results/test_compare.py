@@ -659,4 +659,18 @@ def test_corrected_scores_are_written_in_every_form(ending: str, place: Path, cl
     assert "labels of 20 of 200 items" in said and "drawn by chance" in said and "few: a, b" in said
     written = Path(f"t{ending}").read_text()
     assert ending == ".svg" or ("judge" in written and "labels" in written)
-    assert "[no-card]" in cli("compare", "t.csv", "--human", "person", "--card", code=1)
+
+
+def test_the_card_of_a_corrected_judge_is_of_its_means_and_of_the_labels() -> None:
+    frame = judged().with_columns(person=pl.when(pl.col("item").is_in(["q1", "q2"])).then("score").otherwise("person"))
+    found, judge = hf.compare(frame, human="person"), hf.compare(frame.drop("person"))
+    rows, alone = ({row["field"]: row for row in card_of(one)} for one in (found, judge))
+    assert "200 items, binary, 122 labels by people" in rows["R1"]["value"] and "C7" in rows
+    assert (rows["R5"]["value"], alone["R5"]["value"]) == ("0% (0 of 1)", "100% (1 of 1)")
+    assert rows["R7"]["value"] == alone["R7"]["value"] and "of the judge's scores" in rows["R7"]["what"]
+    assert f"p {found.pairs['p_value'][0]:.3g}" in rows["R10"]["value"] and "nan" not in rows["R10"]["value"]
+    other = frame.with_columns(person=pl.when(item="q1").then(1 - pl.col("score")).otherwise("person"))
+    assert card_of(hf.compare(other, human="person"))[0]["value"] != rows["R1"]["value"]  # the hash
+    apart = [pl.col("item").str.slice(1).cast(int) % 2 == (pl.col("system") == "b")]
+    card = card_of(hf.compare(frame.with_columns(person=pl.when(*apart).then("score")), human="person"))
+    assert "fewer than two items labelled for both" in card[-2]["value"]
