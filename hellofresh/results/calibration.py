@@ -48,22 +48,16 @@ CHOSEN = "chosen"
 
 def stated_confidences(panel: Panel) -> Iterator[StatedConfidence]:
     """Every system and prompt with stated probabilities, in the order of the panel, each subject for itself."""
-    stating = (
-        (system, said, number == 0, subject)
-        for system in panel.systems
-        for number, said in enumerate(system.said)
-        for subject in _subjects(panel, said)
-    )
-    for system, said, headline, (name, hits, chances) in stating:
-        stated = np.isfinite(chances)
-        groups, n = panel.groups[stated], int(stated.sum())
-        clusters = int(np.unique(groups).size)
-        if n < LEAST_STATED:
-            yield StatedConfidence(system, said, headline, name, n, clusters, few_clusters=True, found=None)
-            continue
-        found = calibrate(hits[stated].astype(np.int8), chances[stated], groups)
-        few = few_clusters(clusters, found.brier_interval.effective_clusters)
-        yield StatedConfidence(system, said, headline, name, n, clusters, few, found)
+    for system in panel.systems:
+        for number, said in enumerate(system.said):
+            for name, hits, chances in _subjects(panel, said):
+                stated = np.isfinite(chances)
+                groups, n, few, found = panel.groups[stated], int(stated.sum()), True, None
+                clusters = int(np.unique(groups).size)
+                if n >= LEAST_STATED:
+                    found = calibrate(hits[stated].astype(np.int8), chances[stated], groups)
+                    few = few_clusters(clusters, found.brier_interval.effective_clusters)
+                yield StatedConfidence(system, said, number == 0, name, n, clusters, few, found)
 
 
 def _subjects(panel: Panel, said: PromptOutputs) -> Iterator[tuple[str, Bools, Floats]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from math import isnan
 
 import numpy as np
 
@@ -82,11 +81,10 @@ def card_rows(scores: ItemScores, found: Differences, command: str) -> list[Card
     moved = drift(values, member)
     kind = "binary" if np.isin(values[np.isfinite(values)], (0.0, 1.0)).all() else "continuous"
     share = float(above.sum()) / (systems * (systems - 1) / 2)
-    labelled, of = "", ""
-    if scores.labels is not None:
-        labelled, of = f", {int(np.isfinite(scores.labels).sum()):,} labels by people", ", of the judge's scores"
+    of = "" if scores.labels is None else ", of the judge's scores"
+    kind += "" if scores.labels is None else f", {int(np.isfinite(scores.labels).sum()):,} labels by people"
     rows = [
-        ("R1", "shape", f"{systems} systems, {len(scores.items):,} items, {kind}{labelled}, sha256 {_digest(scores)[:16]}"),
+        ("R1", "shape", f"{systems} systems, {len(scores.items):,} items, {kind}, sha256 {_digest(scores)[:16]}"),
         ("R2", "simultaneous rank sets", f"median width {np.median(widths):g} of {systems} "
                f"({np.median(widths) / systems:.0%}); {int((places.low == 1).sum())} could be first"),
         ("R3", "entropy of the order", _bits(count_orders(above))),
@@ -113,7 +111,7 @@ def _claims(scores: ItemScores, found: Differences, order: Sequence[int]) -> lis
         test = f"p {found.p_value[one, two]:.3g}, for all pairs {found.adjusted[one, two]:.3g}"
         claim = f"{scores.systems[one]} over {scores.systems[two]}"
         by = abs(float(found.difference[one, two]))
-        spread = "fewer than two items labelled for both" if isnan(own) else f"SD of differences {own:.3g}"
+        spread = "fewer than two items labelled for both" if np.isnan(own) else f"SD of differences {own:.3g}"
         rows.append(("R10", claim, f"by {by:.3g}; {spread}, kappa {kappa:.2f}; {test}"))
     return rows
 

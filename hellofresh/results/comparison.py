@@ -290,10 +290,8 @@ def _corrected(scores: ItemScores, metric: Metric, families: Ints | None, baseli
         notes.insert(0, f"Warning: the judge scores labelled items of {some} unlike the others: not drawn by chance?")
     if some := ", ".join(names[worth < _FEW_LABELS][:_NAMED]):
         notes.append(f"few: {some}: fewer than {_FEW_LABELS} labelled items or clusters; read intervals with care.")
-    sentence, pairs = (
-        _sentence(scores, fit.found, order, baseline),
-        _pair_rows(scores, fit.found, order, rough, baseline),
-    )
+    sentence = _sentence(scores, fit.found, order, baseline)
+    pairs = _pair_rows(scores, fit.found, order, rough, baseline)
     figures = (detectable, None, None, None)
     return ScoreComparison(sentence, scores.said, notes, table, pairs, *figures, scores, fit.found, families)
 

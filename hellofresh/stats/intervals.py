@@ -364,23 +364,14 @@ def times_too_few(sums: Floats, sizes: Floats) -> Floats:
     Techniques (1977), section 2.15, asks for 25 times the square of the skewness of the numbers.
 
     Args:
-        sums, sizes: as for `_skewness_of_mean`.
-    """
-    return np.asarray(_COCHRAN * _skewness_of_mean(sums, sizes) ** 2)
-
-
-def _skewness_of_mean(sums: Floats, sizes: Floats) -> Floats:
-    """The skewness of a mean, from the clusters' parts in it.
-
-    Args:
         sums, sizes: shape (..., g), sum of the numbers in each cluster, and how many they are.
     """
     moved = sums - ratio(sums.sum(axis=-1), sizes.sum(axis=-1))[..., None] * sizes
-    return _skewness(moved, np.count_nonzero(sizes, axis=-1))
+    return np.asarray(_COCHRAN * _skewness(moved, np.count_nonzero(sizes, axis=-1)) ** 2)
 
 
 def _skewness(moved: Floats, g: Ints) -> Floats:
-    """The same from the parts of g clusters."""
+    """The skewness of a mean, from the parts of g clusters in its error, shape (..., clusters)."""
     raw = ratio((moved**3).sum(axis=-1), (moved**2).sum(axis=-1) ** 1.5)
     return np.asarray(raw * np.sqrt(g * np.maximum(g - 1.0, 0)) / np.maximum(g - 2.0, 1))
 
