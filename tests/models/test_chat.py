@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import socket
 from contextlib import suppress
 from dataclasses import replace
 
@@ -20,6 +19,7 @@ from hellofresh.models.providers.anthropic import AnthropicModel
 from hellofresh.models.providers.chat import ChatModel, read_reply
 from hellofresh.models.providers.responses import ResponsesModel
 from hellofresh.models.tables import Abilities, Endpoint
+from tests.fakes import free_port
 from tests.models.conftest import closed
 
 SPEC = ModelSpec("m", "language-model", "A model.", {})
@@ -227,10 +227,7 @@ def test_retry_after_in_seconds_or_as_a_date_is_passed_on(chat, loopback) -> Non
 
 
 def test_a_closed_port_and_an_unknown_host_are_unreachable() -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    for base_url, key in ((f"http://127.0.0.1:{port}/v1", KEY), ("http://nowhere.invalid/v1", None)):
+    for base_url, key in ((f"http://127.0.0.1:{free_port()}/v1", KEY), ("http://nowhere.invalid/v1", None)):
         with pytest.raises(CallError) as caught:
             answer_of(model(base_url, key=key))
         assert (caught.value.code, caught.value.retryable) == ("unreachable", True)

@@ -23,7 +23,7 @@ def refusal(folder: Path, **settings: Any) -> HelloFreshError:
     begin = time.process_time()
     with pytest.raises(HelloFreshError) as caught:
         run(folder, **settings)
-    assert time.process_time() - begin < 2
+    assert time.process_time() - begin < 10  # on a busy machine; what is not refused at once takes minutes
     assert caught.value.code != "error"
     assert "Traceback" not in str(caught.value)
     return caught.value
