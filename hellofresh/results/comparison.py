@@ -21,7 +21,16 @@ from hellofresh.results.score_files import ItemScores, check_size
 from hellofresh.stats.arrays import Bools, Floats, Ints
 from hellofresh.stats.clusters import cluster_sums, effective_clusters, members
 from hellofresh.stats.draws import draw_jointly, first_place
-from hellofresh.stats.intervals import few_clusters, metric_interval, t_quantiles, times_too_few, unbounded_limits
+from hellofresh.stats.intervals import (
+    Limits,
+    bent_limits,
+    few_clusters,
+    metric_interval,
+    share_interval,
+    t_quantiles,
+    times_too_few,
+    unbounded_limits,
+)
 from hellofresh.stats.metrics import Metric, mean, ratio
 from hellofresh.stats.paired import SAME
 from hellofresh.stats.predicted import corrected_means
@@ -281,11 +290,10 @@ def _corrected(scores: ItemScores, metric: Metric, families: Ints | None, baseli
         notes.insert(0, f"Warning: the judge scores labelled items of {some} unlike the others: not drawn by chance?")
     if some := ", ".join(names[worth < _FEW_LABELS][:_NAMED]):
         notes.append(f"few: {some}: fewer than {_FEW_LABELS} labelled items or clusters; read intervals with care.")
-    sentence, pairs = (
-        _sentence(scores, fit.found, order, baseline),
-        _pair_rows(scores, fit.found, order, rough, baseline),
-    )
-    return ScoreComparison(sentence, scores.said, notes, table, pairs, detectable, None, None, None)
+    sentence = _sentence(scores, fit.found, order, baseline)
+    pairs = _pair_rows(scores, fit.found, order, rough, baseline)
+    figures = (detectable, None, None, None)
+    return ScoreComparison(sentence, scores.said, notes, table, pairs, *figures, scores, fit.found, families)
 
 
 def _sorted(scores: ItemScores) -> ItemScores:
@@ -439,13 +447,25 @@ def _by_influence(scores: ItemScores, metric: Metric, families: Ints | None, mea
     found = differences(
         metric, means, error, parts, least, families=families, blind=blind, worth=errors.worth, drawn=drawn
     )
-    half = t_quantiles(0.975, np.maximum(freedom - 1, 1.0)) * np.sqrt((errors.of_means**2).sum(axis=1))
     draws = metric.sign * np.random.default_rng(0).multivariate_normal(means, products, _RESAMPLES, method="eigh")
     first = np.bincount(draws.argmax(axis=1), minlength=len(means)) / _RESAMPLES
-    scales, free = _scales(scores, metric)
-    low = np.where(free, means - half, np.maximum(means - half, scales[:, 0]))
-    high = np.where(free, means + half, np.minimum(means + half, scales[:, 1]))
+    low, high = _limits_of(scores, metric, means, errors)
     return _Fit(found, np.minimum(low, means), np.maximum(high, means), first)
+
+
+def _limits_of(scores: ItemScores, metric: Metric, means: Floats, errors: _Errors) -> Limits:
+    """The interval of each mean whose errors are known, by the rules of means of complete columns."""
+    (scales, free), clusters = _scales(scores, metric), errors.of_means.shape[1]
+    every = [scores.values] if scores.labels is None else [scores.values, scores.labels]
+    parts = errors.of_means * np.sqrt((clusters - 1) / clusters)
+    low, high = bent_limits(means, parts, np.full(means.shape, clusters), errors.freedom)
+    for row in np.flatnonzero(~free).tolist():
+        (least, most), seen = scales[row], np.concatenate([one[row] for one in every])
+        share, counts = (means[row] - least) / (most - least), bool(np.isin(seen[np.isfinite(seen)], scales[row]).all())
+        made = share_interval(float(np.clip(share, 0, 1)), parts[row] / (most - least), len(scores.items),
+                              float(errors.freedom[row]), counts=counts)  # fmt: skip
+        low[row], high[row] = least + (most - least) * np.array([made.low, made.high])
+    return low, high
 
 
 def _pair_worth(inverse: Floats, there: Bools, member: Ints, clusters: int) -> tuple[Floats, Floats]:

@@ -54,10 +54,19 @@ def test_a_mean_and_a_difference_hold_the_truth_or_are_marked(start: str) -> Non
     assert found.share >= 0.92 or ((found.marked or 0) >= 0.85 and found.share >= 0.88)
 
 
+@pytest.mark.parametrize(
+    "start", ["97.0% ones, 100 items, 30%", "5.0% ones, 20 items, 5%", "exponential, no scale, 60 "]
+)
+def test_a_mean_with_missing_cells_holds_the_truth_where_plain_t_does_not(start: str) -> None:
+    world = next(one for one in simulation.GAP_WORLDS if one.name.startswith(start))
+    found = {item.what: item for item in simulation.with_gaps(world, REPEATS, 0, seeded())}
+    assert found["interval"].share >= max(0.92, found["plain t"].share)
+
+
 @pytest.mark.parametrize("number", [0, 4])
 def test_calibrated_systems_are_rarely_found_uncalibrated_and_others_often(number: int) -> None:
     world = simulation.STATED_WORLDS[number]
     tested, plain, debiased, *held = (item.share for item in simulation.stated(world, 150, 0, seeded()))
-    assert len(held) == 5 and min(held) >= 0.88  # intervals of the Brier indices, log score, Brier score and AUC
+    assert len(held) == 8 and min(held) >= 0.88  # of the Brier indices, log score, Brier score, AUC and three parts
     assert tested <= 0.13 if number < 3 else tested >= 0.7
     assert abs(debiased) < abs(plain) if number < 3 else abs(debiased) < 0.02
