@@ -369,7 +369,9 @@ def _rows(split: BoardSplit) -> Iterator[tuple[str, Iterable[object]]]:
     yield from ((name, added.rows(split)) for name, added in added_tables().items())
     yield from (("transcripts", steps) for steps in asked.transcripts(split))
     if split.panel is not None:
-        standings = standings_of(split.panel, tests=rater_tests(split.panel, split.study and split.study.rated))
+        standings = standings_of(
+            split.panel, tests=rater_tests(split.panel, split.study.rated if split.study else None)
+        )
         yield "standings", standings.ranked
         yield "pairs", standings.pairs
         yield "card", standings.card
