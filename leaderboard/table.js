@@ -23,6 +23,11 @@
     const none = Object.fromEntries(filters.map((select) => [select.id, ""]));
     const boxes = [...tools.querySelectorAll("[type=checkbox][value]")];
     const status = tools.querySelector("[role=status]");
+    const picture = document.querySelector(".hf-ranking"); // in another tab: it follows the filters, and says so
+    const pageOf = (row) => row.querySelector("a")?.href;
+    const bars = new Map([...(picture?.querySelectorAll("li") ?? [])].map((bar) => [pageOf(bar), bar]));
+    const narrowed = document.createElement("p");
+    picture?.prepend(narrowed);
     const keyOf = (title) => (title === "#" ? "rank" : title.toLowerCase().replaceAll(" ", "-"));
     const sortable = titles.flatMap((title, at) => (heads[at].querySelector(".hf-unseen") ? [] : [at]));
     const hidden = boxes.filter((box) => !box.checked).map((box) => keyOf(titles[box.value - 1])).join(",");
@@ -36,7 +41,8 @@
       const at = column(select.dataset.column);
       return row.cells[at]?.dataset.group ?? upper(row, at);
     };
-    const number = (text) => Number.parseFloat(/\d[\d,.]*/.exec(text)?.[0].replaceAll(",", "") ?? "NaN");
+    const number = (text) =>
+      Number.parseFloat(/[-+\u2212]?\d[\d,.]*/.exec(text)?.[0].replaceAll(",", "").replace("\u2212", "-") ?? "NaN");
     const isText = (at) => ["hf-name", "hf-text"].some((kind) => heads[at].classList.contains(kind));
     const risesFirst = (at) => isText(at) || ["#", "Cost", "No answer"].includes(titles[at]);
     const texts = new Map(); // of each row, in small letters, made when they are first asked for
@@ -87,11 +93,17 @@
           (wanted && !texts.get(row).includes(wanted)) ||
             filters.some((select) => state[select.id] && groupOf(row, select) !== state[select.id]),
         );
+        bars.get(pageOf(row))?.toggleAttribute("hidden", row.hidden);
       }
       bodies.forEach((body, k) => (body.hidden = rows[k].every((row) => row.hidden)));
       const left = every.filter((row) => !row.hidden).length;
       const counted = every.some((row) => row.hidden && number(upper(row, 0)) > 0) ? "; ranks count the hidden too" : "";
       status.textContent = left < every.length ? `${left} of ${every.length} systems shown${counted}` : "";
+      narrowed.textContent = status.textContent;
+      if (narrowed.textContent) {
+        offerButton(narrowed, "Clear search and filters", { find: "", ...none });
+        for (const more of picture?.querySelectorAll("details") ?? []) more.open = true;
+      }
       if (dropped) status.textContent += (status.textContent && ".") + dropped;
       if (!left) offerButton(status, "Clear search and filters", { find: "", ...none });
     }

@@ -115,7 +115,8 @@ def side_by_side(responses: Sequence[RatedResponse]) -> Html:
     """Responses to one post side by side, with their citations and ratings."""
     address = next((item.address for item in responses if item.address), "")
     post = el("p", "The post: ", link(address, visible(address, 120))) if address else None
-    return join([post, el("div", *(part for item in responses for part in _side(item)), class_="hf-two")])
+    withheld = None if any(item.text for item in responses) else notice("Texts withheld.", "They may quote the post.")
+    return join([post, withheld, el("div", *(part for item in responses for part in _side(item)), class_="hf-two")])
 
 
 def _side(item: RatedResponse) -> Iterator[Html]:
@@ -128,7 +129,7 @@ def _side(item: RatedResponse) -> Iterator[Html]:
     yield el(
         "section",
         el("h3", named(item.system)),
-        el("p", *(text or ["text withheld"]), class_="hf-response", dir_="auto"),
+        el("p", *text, class_="hf-response", dir_="auto") if text else None,
         el("ul", *cited) if cited else el("p", "It cites nothing."),
         definitions([("People", people), ("Other judges", others)]),
     )

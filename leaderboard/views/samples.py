@@ -83,10 +83,10 @@ def _compose(visit: Visit) -> None:
         when = f" on {day(days.reveals)}" if days else ""
         said = f"Its labels and the systems' answers are shown once the labels are revealed{when}."
         standing.append(notice("Labels are not revealed yet.", said))
-    if not any(row.published for row in rows):
+    if not all(map(_is_readable, rows)):
         said = "The terms of the source allow sharing ids, not texts; samples link to the original where there is one."
         said = "This quarter rehearses a source that allows sharing ids only." if board.is_bundled(split) else said
-        standing.append(notice("Texts withheld.", said))
+        standing.append(notice("Some texts withheld." if any(map(_is_readable, rows)) else "Texts withheld.", said))
     if gone := taken_down(board, split):
         why = "; ".join(dict.fromkeys(visible(reason, 120) for reason in gone.values()))
         standing.append(el("p", f"{len(gone):,} taken down: {why}."))
@@ -120,7 +120,7 @@ def _samples_data(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> D
     """All samples as values, with filters; a ticked one is opened below."""
     known, marks = TASKS.get(split.task), marks_of(visit.board, split)
     labelled = known is None or bool(known.classes)
-    columns = [DataColumn("Text", [_about(row) for row in rows], shown=any(row.published for row in rows))]
+    columns = [DataColumn("Text", [_about(row) for row in rows], shown=any(map(_is_readable, rows)))]
     if labelled:
         columns += [
             DataColumn("Label", [_label_name(row.label, split.task) for row in rows]),
@@ -231,7 +231,7 @@ def _browser(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> Html:
                 texts_of = ",".join(f"{as_script_data(key)}:{text}" for key, text in inside.items())
                 visit.attach_text(f"samples/{file}", f"{{{texts_of}}}")
                 size, inside, file = 0, {}, file + 1
-    gists, marks = [_first_cell(row) for row in rows], marks_of(board, split)
+    gists, marks = [gist(row) for row in rows], marks_of(board, split)
     listed = {
         "asked": _asked(board, split, entries),
         "gone": {key: visible(why, 300) for key, why in taken_down(board, split).items()},
@@ -455,7 +455,7 @@ def sample_list(samples: Sequence[SampleRow], board: Board, split: SplitKey, lin
     columns: list[Column] = [("name", "Text"), *([("text", "Label"), ("number", "Right")] if labelled else [])]
     rows: list[list[Cell]] = []
     for row in samples:
-        at, (about, small) = places[row.id], _first_cell(row)
+        at, (about, small) = places[row.id], gist(row)
         way = inner_link(links.to("samples", split, sample=row.id), about)
         more = [_label_name(row.label, split.task), _share(marks.right[at], marks.judged[at])] if labelled else []
         rows.append([(way, small), *more, visible(row.period, 12), visible(row.id, 40)])
@@ -467,29 +467,30 @@ def _share(right: int, judged: int) -> str:
     return f"{right} of {judged}" if judged else DASH
 
 
-def _first_cell(row: SampleRow) -> tuple[Html, Html | None]:
-    """What a line of the list begins with: the text, or the id where the text is withheld."""
-    return gist(row) if row.published else (named(row.id, 40), None)
+def _is_readable(row: SampleRow) -> bool:
+    """Whether the title or text in question may be shown."""
+    texts = [text for kind, text in zip(row.kinds, row.texts, strict=True) if kind == "text"]
+    return row.published and bool(row.title or texts) and all(texts)
 
 
 def _about(row: SampleRow) -> str:
-    """The title or text in question, and the change, as one text."""
+    """The title or text in question, and the change, as one text; the id where the text is withheld."""
     by_kind = dict(zip(reversed(row.kinds), reversed(row.texts), strict=True))
-    about = row.title or by_kind.get("text", "")
-    if not about or any(kind == "text" and not text for kind, text in zip(row.kinds, row.texts, strict=True)):
-        return "text withheld"
+    if not _is_readable(row):
+        return row.id
+    about = row.title or by_kind["text"]
     signs = {"deleted": "\N{MINUS SIGN}", "added": "+"}
     return " ".join([about, *(f"{signs[kind]}{by_kind[kind]}" for kind in signs if by_kind.get(kind))])
 
 
 def gist(row: SampleRow) -> tuple[Html, Html | None]:
-    """The title or text in question; below it the change or, if any, the context."""
+    """The title or text in question, or the id where it is withheld; below it the change or, if any, the context."""
+    if not _is_readable(row):
+        return named(row.id, 40), None
     by_kind = dict(zip(reversed(row.kinds), reversed(row.texts), strict=True))
     names = {"deleted": "del", "added": "ins"}
     change = [el(names[kind], named(by_kind[kind], 90)) for kind in names if by_kind.get(kind)]
-    about = row.title or by_kind.get("text", "")
-    if not about or any(kind == "text" and not text for kind, text in zip(row.kinds, row.texts, strict=True)):
-        return el("span", "text withheld"), None
+    about = row.title or by_kind["text"]
     if change:
         return named(about, 60), join(part for one in change for part in (one, " "))
     return named(about, 140), named(by_kind["context"], 140) if "context" in by_kind else None

@@ -10,6 +10,9 @@ from typing import Any
 
 import polars as pl
 import pytest
+from test_claims_quarter import workspace as claims_board
+from test_retrieval_page import board as retrieval_board
+from test_retrieval_page import small, workspace
 from visiting import opened, text
 
 from hellofresh.core.quarters import Quarter
@@ -31,6 +34,8 @@ from tests.conftest import Cli
 from verifier.checks import verify_release
 from verifier.scores import FigureName
 
+__all__ = ["claims_board", "retrieval_board", "small", "workspace"]
+
 ENDS = ("value", "low", "high")
 
 
@@ -48,18 +53,27 @@ def written(metric: MetricValue) -> tuple[str, str, str, str]:
     return value, low, high, span(*(figure(part, metric.name, 2) for part in (metric.low, metric.high)))
 
 
-@pytest.mark.parametrize("name", ["revealed_board", "prospective_board", "open_board"])
+BOARDS = ["revealed_board", "prospective_board", "open_board", "claims_board", "retrieval_board"]
+
+
+@pytest.mark.parametrize("name", BOARDS)
 def test_a_score_is_the_same_on_every_page_and_in_every_download(
     request: pytest.FixtureRequest, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace: Workspace = request.getfixturevalue(name)
     monkeypatch.setenv("HELLOFRESH_DATA", str(workspace.root))
     seen = 0
-    for split, found in scored(load_board(workspace.board)):
+    size = re.compile(r"\(([+\N{MINUS SIGN}]?\d[\d.]*), 95% interval (\S+) to (\S+), p [=<] [\d.]+, adjusted")
+    board = load_board(workspace.board)
+    for split, found in scored(board):
         one = {"task": split.task, "edition": split.edition, "kind": split.kind}
         ranking = opened("leaderboard", **one)
         (rows,) = (content for path, content in ranking.files.items() if path.endswith("leaderboard.json"))
         numbers = [float(number) for number in re.findall(rb"-?\d+\.\d+(?:e-\d+)?", rows)]
+        leads = size.search(text(ranking))
+        if leads:
+            compared = text(opened("compare", **one))
+            assert all(part in compared for part in leads.groups()), (split, leads.groups())
         for origin, result in found.items():
             metric = result.headline
             value, low, high, short = written(metric)
@@ -70,16 +84,23 @@ def test_a_score_is_the_same_on_every_page_and_in_every_download(
     assert seen
 
 
+@pytest.mark.parametrize(
+    ("name", "edition"),
+    [("revealed_board", "2024Q1"), ("claims_board", "2026Q2"), ("retrieval_board", "scifact-retrieval@dev-16")],
+)
 def test_scores_are_those_that_the_command_gives(
-    revealed_board: Workspace, cli: Cli, monkeypatch: pytest.MonkeyPatch
+    request: pytest.FixtureRequest, name: str, edition: str, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HELLOFRESH_DATA", str(revealed_board.root))
-    submissions = revealed_board.root.parent / "submissions"
-    given = cli.json("score", "--edition", "2024Q1", "--submissions", submissions)
+    workspace: Workspace = request.getfixturevalue(name)
+    monkeypatch.setenv("HELLOFRESH_DATA", str(workspace.root))
+    submissions = workspace.root.parent / "submissions"
+    given = cli.json("score", "--edition", edition, "--submissions", submissions)
     known = {
         (row["task"], row["origin"], row["metric"]): row for row in given if row["period"] == "all" and row["headline"]
     }
-    for split, found in scored(load_board(revealed_board.board)):
+    for split, found in scored(load_board(workspace.board)):
+        if split.edition != edition:
+            continue
         for origin, result in found.items():
             for metric in result.metrics:
                 row = known[split.task, origin, metric.name]
@@ -126,7 +147,7 @@ SPLIT = SplitKey(str(QUARTER), TASK)
 
 
 @pytest.fixture(scope="module")
-def workspace(revealed_board: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+def published(revealed_board: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """The revealed quarter with what its reveal publishes."""
     place = tmp_path_factory.mktemp("one-rule") / "all"
     shutil.copytree(revealed_board.root.parent, place)
@@ -142,7 +163,7 @@ def verified(folder: Path, *names: str) -> list[tuple[float, float, float]]:
     return [(one.value, one.low, one.high) for check in found for one in check.figures]
 
 
-def test_page_analysis_and_verification_agree(workspace: Workspace) -> None:
+def test_page_analysis_and_verification_agree(published: Workspace) -> None:
     board = load_board(workspace.board)
     standings = board.standings(SPLIT)
     assert len(standings) > 1

@@ -203,6 +203,26 @@ def test_a_click_on_a_head_sorts_and_the_link_keeps_it(visit: Callable[..., Copi
     assert seen.names() != ranked
 
 
+@pytest.mark.parametrize(("head", "rising"), [("Cost", True), ("F1", False)])
+def test_numbers_sort_by_sign_and_what_is_missing_comes_last_both_ways(
+    visit: Callable[..., Copied], head: str, rising: bool
+) -> None:
+    page = visit().table(HOME)
+    column = page.locator(".hf-standings thead th").all_text_contents().index(head) + 1
+    cells = page.locator(f".hf-system td:nth-child({column})")
+    written = ["+0.3", "\u2013", "\u22121.2", "1,000.5", "-7"]
+    cells.evaluate_all(
+        "(cells, texts) => cells.forEach((cell, k) => cell.replaceChildren(texts[k % texts.length]))", written
+    )
+    button = page.locator(".hf-standings thead th", has_text=head).get_by_role("button")
+    for again in (rising, not rising):
+        button.click()
+        order = list(dict.fromkeys(cells.all_text_contents()))
+        numbers = ["-7", "\u22121.2", "+0.3", "1,000.5"]
+        kept = [text for text in (numbers if again else numbers[::-1]) if text in order]
+        assert order == [*kept, *(text for text in order if text == "\u2013")] and len(order) > 2
+
+
 def test_search_filters_and_columns_narrow_the_table_and_the_link_keeps_them(visit: Callable[..., Copied]) -> None:
     seen = visit()
     page = seen.table(HOME)
@@ -212,6 +232,10 @@ def test_search_filters_and_columns_narrow_the_table_and_the_link_keeps_them(vis
     expect(page.get_by_role("status")).to_have_text(f"2 of {everybody} systems shown")
     page.get_by_role("combobox", name="Regime").select_option("web-search")
     assert seen.names() == ["best"]
+    page.locator(".hf-pills label", has_text="Ranking").click()
+    expect(page.locator(".hf-ranking li:visible")).to_have_count(1)
+    expect(page.locator(".hf-ranking > p").first).to_contain_text(f"1 of {everybody} systems shown")
+    page.locator(".hf-pills label", has_text="Table").click()
     page.get_by_text("Columns", exact=True).click()
     page.get_by_role("checkbox", name="Cost").uncheck()
     expect(page.locator(".hf-standings th", has_text="Cost")).to_be_hidden()
