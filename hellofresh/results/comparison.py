@@ -396,9 +396,9 @@ def _rough(scores: ItemScores, tables: Floats, metric: Metric) -> tuple[Bools, B
     low, high = _scales(scores, metric)[0].T[:, :, None]
     hits, misses = (scores.values == end for end in (high, low))
     counted = np.asarray((hits | misses | np.isnan(scores.values)).all(axis=1))
-    blocks, (won, lost) = _blocks(tables), (one.astype(np.float64) for one in (hits, misses))
+    blocks, won = _blocks(tables), hits.astype(np.float32) @ misses.T.astype(np.float32)
     one = (times_too_few(blocks[:, :, 0], blocks[:, :, 1]) > 1) & ~counted
-    pair = one[:, None] | one | (won @ lost.T + lost @ won.T < FEW_APART) & counted[:, None] & counted
+    pair = one[:, None] | one | (won + won.T < FEW_APART) & counted[:, None] & counted
     if np.isfinite(scores.values).all():
         for row in np.flatnonzero(~counted).tolist():
             apart = times_too_few(blocks[row, :, 0] - blocks[:, :, 0], blocks[:, :, 1]) > SKEWED_PAIR

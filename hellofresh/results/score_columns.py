@@ -66,11 +66,14 @@ def numbers_of(score: pl.Series, long: pl.DataFrame) -> list[pl.Series]:
     none = pl.Series("why", [None] * len(score), dtype=pl.String)
     why = long["why"].cast(pl.String) if "why" in long.columns else none
     if score.dtype == pl.String:
-        small, text = score.str.strip_chars().str.to_lowercase(), cells_of(score)
+        text = cells_of(score)
+        small = score.set(text.is_not_null(), None).str.strip_chars().str.to_lowercase()
         why = pl.select(pl.when(small.is_in(_MISSING)).then(small).otherwise(why).alias("why")).to_series()
-        parts = pl.DataFrame({"system": long["system"], "text": text}).with_row_index("row").partition_by("system")
-        read = [part.select("row", read_form(part["text"]).alias("score")) for part in parts]
-        made = pl.concat(read).sort("row")["score"] if read else text.cast(pl.Float64)
+        made = text.cast(pl.Float64, strict=False)
+        if made.null_count() > text.null_count():
+            parts = pl.DataFrame({"system": long["system"], "text": text}).with_row_index("row").partition_by("system")
+            read = [part.select("row", read_form(part["text"]).alias("score")) for part in parts]
+            made = pl.concat(read).sort("row")["score"]
         bad = long.with_columns(score.alias("read")).filter(text.is_not_null() & made.is_null())
         for row in bad.head(1).iter_rows(named=True):
             where, expected = f"item {row['item']}, system {row['system']}", "numbers; an empty cell is missing"
@@ -237,6 +240,8 @@ def without_totals(long: pl.DataFrame, said: list[str]) -> pl.DataFrame:
     items = long["item"].unique(maintain_order=True)
     short = items.filter(items.str.len_chars() <= _LONGEST_TOTAL)
     named = short.filter(short.str.to_lowercase().str.contains(f"^({_TOTALS.pattern})$|{_SUBTOTALS}")).to_list()
+    if not named:
+        return long
     score, is_named = pl.col("score"), pl.col("item").is_in(named)
     others = long.filter(~is_named).group_by("system")
     rest = others.agg(mean=score.mean(), sum=score.sum(), high=score.max(), broken=(score % 1 != 0).any())
