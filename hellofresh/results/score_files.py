@@ -38,9 +38,9 @@ _NAMES = {
              "input_idx", "prompt_id", "task_id", "example_id", "query_id", "qid", "dataset_name", "dataset",
              "problem_id", "problem", "question", "instruction", "instance", "query", "prompt", "task", "topic", "id",
              "name"),
-    "system": ("system", "system_name", "model", "model_id", "model_name", "method", "classifier_name", "classifier",
-               "algorithm", "generator", "generator_name", "method_name", "algorithm_name", "solver", "agent", "engine",
-               "provider", "approach", "estimator", "team", "run_id"),
+    "system": ("system", "system_name", "model", "model_id", "model_name", "model.name", "method", "classifier_name",
+               "classifier", "algorithm", "generator", "generator_name", "method_name", "algorithm_name", "solver",
+               "agent", "engine", "provider", "approach", "estimator", "team", "run_id"),
     "score": ("score", "evaluation.score", "value", "correct", "is_correct", "acc", "accuracy", "exact_match",
               "resolved", "rating", "reward", "preference", "passed", "pass", "success", "metric_value", "result", "f1",
               "loss", "error_rate", "runtime", "main_score"),
@@ -157,7 +157,10 @@ def _as_table(where: str) -> Iterator[None]:
         pl.exceptions.PolarsError, ValueError, KeyError, TypeError, AttributeError, RecursionError,
         zipfile.BadZipFile, NotImplementedError,
     ) as error:  # fmt: skip
-        what = f"not a table ({(str(error).splitlines() or [''])[0][:200]})"
+        why = (str(error).splitlines() or [""])[0][:200].replace(
+            "defined in 'Schema'", "the first line has column names"
+        )
+        what = f"not a table ({why})"
         raise DataError(what, where=where, expected=TABLES, code="bad-table") from None
 
 
@@ -234,7 +237,7 @@ def _selected(frame: pl.DataFrame, taken: Mapping[str, str], said: list[str]) ->
         *(pl.col(name).alias(other) for name, other in list(others.items())[:20] if other != "other why"),
         *([pl.col("why")] if "why" in frame.columns else []),
     )
-    long = long.with_columns(pl.col("item", "system").cast(pl.String))
+    long = long.with_columns(pl.col("item").cast(pl.String).str.strip_chars(), pl.col("system").cast(pl.String))
     scores = numbers_of(long["score"], long)
     scores += [numbers_of(long["human"], long)[0].alias("human")] if taken["human"] else []
     long = long.with_columns(*scores, pl.all().exclude("score", "why", "human").cast(pl.String, strict=False))
@@ -310,10 +313,8 @@ def _transposed(frame: pl.DataFrame, taken: dict[str, str], said: list[str]) -> 
     Raises:
         DataError: if a system has several rows, or columns are not of one scale: the score is to be named.
     """
-    systems, texts = (
-        frame[taken["system"]],
-        [taken[part] for part in ("item", "repeat", "cluster", "human") if taken[part]],
-    )
+    systems = frame[taken["system"]]
+    texts = [taken[part] for part in ("item", "repeat", "cluster", "human") if taken[part]]
     items = [name for name in numeric_columns(frame) if name not in (taken["system"], *texts)]
     spans = scales_of(frame, items)
     if len(items) < _FEWEST or systems.n_unique() < frame.height or unlike(spans) or texts:
