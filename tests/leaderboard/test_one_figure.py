@@ -31,6 +31,8 @@ from tests.conftest import Cli
 from verifier.checks import verify_release
 from verifier.scores import FigureName
 
+ENDS = ("value", "low", "high")
+
 
 def scored(board: Board) -> Iterator[tuple[SplitKey, Mapping[str, Any]]]:
     """The splits whose scores are shown, each with its results by the origin of the entry."""
@@ -98,8 +100,17 @@ def test_a_rated_system_has_one_interval_on_the_board_and_in_reports(
     standings = cli.json("rate", "report", "--kind", "standings")
     overall = [row for row in standings if (row["criterion"], row["part"]) == ("overall", "")]
     assert {row["system"]: (row["mean"], row["low"], row["high"]) for row in overall} == shown
-    report = next(part["means"] for part in cli.json("rate", "report") if "means" in part)
-    means = {row["system"]: tuple(row["mean"][end] for end in ("value", "low", "high")) for row in report}
+    whole = cli.json("rate", "report")
+    report, tests = (next(part[name] for part in whole if name in part) for name in ("means", "tests"))
+    origin = {one.entry.system: one.entry.origin for one in board.headlines(split)}
+    for test in tests:
+        pair, found = board.against(split, origin[test["first"]])[origin[test["second"]]], test["difference"]
+        assert (pair.difference, pair.low, pair.high, pair.p_value) == pytest.approx(
+            [*map(found.get, ENDS), found["p_value"]]
+        )
+        assert pair.adjusted == pytest.approx(test["difference_adjusted"])
+    assert len(tests) == 6
+    means = {row["system"]: tuple(map(row["mean"].get, ENDS)) for row in report}
     assert means == {name: pytest.approx(shown[name]) for name in means} and len(means) == 4
     responses = text(opened("responses", task=split.task, edition=split.edition))
     for name in means:
