@@ -164,15 +164,15 @@ def verified(folder: Path, *names: str) -> list[tuple[float, float, float]]:
 
 
 def test_page_analysis_and_verification_agree(published: Workspace) -> None:
-    board = load_board(workspace.board)
+    board = load_board(published.board)
     standings = board.standings(SPLIT)
     assert len(standings) > 1
     lines = lines_of(board.headlines(SPLIT), standings, {})
     nowhere = Links({}, "index.html")
     page = str(standings_table(lines, View(SPLIT, Scale(), nowhere)))
-    panel = build_panel(workspace, QUARTER, get_task(TASK), workspace.root.parent / "submissions")
+    panel = build_panel(published, QUARTER, get_task(TASK), published.root.parent / "submissions")
     table = ranking.run(panel).table
-    folder = workspace.release(QUARTER, TASK)
+    folder = published.release(QUARTER, TASK)
     for line in lines:
         origin, system, place = line.result.entry.origin, line.result.entry.system, line.standing
         if place is None:
