@@ -16,6 +16,7 @@ from collectors.wikipedia.clean import read, readable, spans
 from collectors.wikipedia.edits import changes_more_than, only_urls_differ
 from collectors.wikipedia.export import (
     DAMAGED,
+    NO_USER,
     NOT_LOADED,
     OTHER_MODEL,
     ExportReader,
@@ -412,8 +413,9 @@ def _warnings(found: Sequence[EditsFound]) -> list[str]:
     sentences = {
         _LATE: "pages had revisions out of order of time; they were read again, sorted by time and id.",
         "pages without revisions": "pages have no revisions at all.",
-        NOT_LOADED: "revisions have a length and no text; they count as hidden: fetch the file again.",
-        DAMAGED: "revisions have a text of another length or SHA-1 than said, and count as hidden: fetch it again.",
+        NOT_LOADED: "revisions have a length and no text; they count as hidden: fetch them again.",
+        DAMAGED: "revisions have a text of another length or SHA-1 than said, and count as hidden: fetch them again.",
+        NO_USER: "revisions have no user although nobody hid it; they count as by somebody unknown.",
         OTHER_MODEL: "revisions of articles are no wikitext; they count as hidden.",
         _REPEATED: "revisions are there twice; each was counted once.",
         _UNCHECKED: "page was joined from files without a list of them, so that a missing last one would not show; put "

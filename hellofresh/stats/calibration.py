@@ -12,7 +12,8 @@ Intervals of the Brier score and of AUC are cluster Wilson's (`hellofresh.stats.
 degrees of freedom; the variance of AUC is DeLong's, by clusters. Where no cluster moves it (such as an AUC of 1), the
 effective number of clusters is the number of samples. Chance biases reliability and resolution upwards like ECE: their
 intervals are the jackknife's about the value without its bias, and reach to the estimate; no resolution is above
-1/4. In ten worlds (2,000 repeats each) they held the truth in RANGE of cases; with 20 samples in 10 bins in TWENTY.
+1/4. In nine worlds of 40 to 2,000 samples (2,000 repeats each) they held the truth in 91.5% to 95.3% (reliability;
+97.7% and more where it is near 0) and 92.5% to 95.7% (resolution); with 20 samples in 10 bins only in 88.1% and 89.6%.
 Sources: Naeini, Cooper and
 Hauskrecht, AAAI 2015 (ECE); Kumar, Liang and Ma, NeurIPS 2019 (its bias, by the normal distribution of each bin's
 error); Vaicenavicius and others, AISTATS 2019 (testing calibration); Cameron, Gelbach and Miller, Review of Economics

@@ -438,6 +438,15 @@ def answers(*columns: str, names: str = "item,A,B") -> str:
      {"score": "pred=answer"}, "2 systems, score 0 to 1"),
     ("model,id,pred,answer\n" + "".join(f"{m},{k},{p},A\n" for k in range(9) for m, p in ("aA", "bB")),
      {"score": "pred=gold"}, "unknown column 'gold'"),
+    (answers("ja", "Nein"), {}, "2 systems, score 0 to 1"), (answers("✅", "❌"), {}, "2 systems, score 0 to 1"),
+    (answers("WAHR", "FALSCH"), {}, "2 systems, score 0 to 1"), (answers("n.a.", "1").replace("n.a.", "0", 9), {},
+     "21 without all"),
+    (answers('"9{h},5 %"', '"8{h},0 %"'), {}, "2 systems, score 0 to 1, 30 items"),
+    (answers("1", "{h}") + "Mittelwert,1,0.667\n", {}, "`Mittelwert` left out"),
+    (answers("1", "{h}", "{h}", names="Step,a - acc,b - acc,b - acc__MAX"), {}, "unclear-columns"),
+    (answers("3/10", "1/10"), {}, "A: '3/10', B: '1/10'"),
+    ("item,model,score\n" + "".join(f"q{k}{' ' * (m == 'b')},{m},1\n" for k in range(9) for m in "ab"), {}, "9 items"),
+    ("Results of May\n\n" + answers("1", "{h}"), {}, "more fields than the first line has column names"),
 ])  # fmt: skip
 def test_what_a_column_is_is_said_or_asked(table: str, options: dict[str, str], said: str, place: Path) -> None:
     Path("t.csv").write_text(table)
@@ -446,6 +455,21 @@ def test_what_a_column_is_is_said_or_asked(table: str, options: dict[str, str], 
     except HelloFreshError as error:
         found = f"{error} [{error.code}]"
     assert said in found
+
+
+def test_a_name_of_signs_is_one_file_and_its_letters_have_to_be_utf8(place: Path) -> None:
+    for name, table in (("run[1].csv", answers("1", "{h}")), ("run1.csv", answers("0", "1", names="item,C,D"))):
+        Path(name).write_text(table)
+    assert "`A`, `B`" in read_scores([Path("run[1].csv")], ColumnNames()).said
+    Path("t.csv").write_bytes(answers("1", "{h}", names="item,modèle,B").encode("latin-1"))
+    with pytest.raises(HelloFreshError, match="CSV UTF-8"):
+        read_scores([Path("t.csv")], ColumnNames())
+
+
+def test_shares_beside_percents_are_doubted_in_a_long_table() -> None:
+    rows = [(f"q{k}", model, (k % 7 + 1) / 10 * (100 if model == "b" else 1)) for k in range(9) for model in "ab"]
+    made = hf.compare(pl.DataFrame(rows, schema=["item", "model", "score"], orient="row"))
+    assert "shares beside percents?" in made.notes[0]
 
 
 def test_missing_scores_are_counted_and_may_decide(place: Path, cli: Cli) -> None:

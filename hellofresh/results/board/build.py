@@ -71,6 +71,7 @@ from hellofresh.results.split.open import (
     score_files,
 )
 from hellofresh.results.split.panel import QuarterScore
+from hellofresh.results.split.rated import rater_tests
 from hellofresh.results.standings import standings_of
 from hellofresh.tasks import TASKS, get_task, task_makers
 from hellofresh.tasks.samples import MAIN, Split
@@ -368,7 +369,9 @@ def _rows(split: BoardSplit) -> Iterator[tuple[str, Iterable[object]]]:
     yield from ((name, added.rows(split)) for name, added in added_tables().items())
     yield from (("transcripts", steps) for steps in asked.transcripts(split))
     if split.panel is not None:
-        standings = standings_of(split.panel)
+        standings = standings_of(
+            split.panel, tests=rater_tests(split.panel, split.study.rated if split.study else None)
+        )
         yield "standings", standings.ranked
         yield "pairs", standings.pairs
         yield "card", standings.card
