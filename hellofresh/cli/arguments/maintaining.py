@@ -127,10 +127,7 @@ COMMANDS = (
             group="publishers",
         ),
         option(
-            "--priority high=FILE",
-            "file of domains, one per line; also medium= and low=",
-            many=True,
-            group="publishers",
+            "--priority high=FILE", "a file of domains, one per line; also medium=FILE", many=True, group="publishers"
         ),
     ),
     command(
