@@ -175,7 +175,9 @@ def _read(task: _Task, say: Progress = lambda _: None) -> EditsFound:
 def _refuse_no_histories(task: _Task, found: EditsFound, pages: _Pages) -> None:
     """Refuse dumps of another kind, which a reader would take for histories without edits."""
     read, context = found.context["revisions"], found.context
-    if read and context[NOT_LOADED] == read:
+    if not any(context[name] for name in ("pages", "pages of other namespaces", "pages without revisions")):
+        what = "a file without a page, as dumps of logs are"
+    elif read and context[NOT_LOADED] == read:
         what = "a stub dump: it has the heads of revisions without their texts"
     elif context["pages"] > 1 and pages.lone == context["pages"]:
         what = "a dump of current revisions (pages-articles or pages-meta-current): no page has its earlier revisions"

@@ -373,6 +373,8 @@ _CHILDREN = {
 _ALLOWED = {parent: frozenset(names.split()) for parent, names in _CHILDREN.items()}
 """What may stand in what (https://www.mediawiki.org/xml/export-0.11.xsd)."""
 _KNOWN = frozenset().union(*_ALLOWED.values())
+_LEAVES = _KNOWN - _ALLOWED.keys() - {"discussionthreadinginfo", "redirect", "contents"}
+"""What has text and no elements."""
 _NOTHING: frozenset[str] = frozenset()
 
 
@@ -429,7 +431,7 @@ class _Handler:
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         stack = self._stack
         parent = stack[-1] if stack else ""
-        if stack and name in _KNOWN and name not in _ALLOWED.get(parent, _NOTHING):
+        if parent in _LEAVES or (stack and name in _KNOWN and name not in _ALLOWED.get(parent, _NOTHING)):
             raise self._wrong(f"<{name}> within <{parent}>", "an export that follows its schema", "bad-structure")
         if not stack:
             self._begin(name, attributes)
@@ -507,6 +509,8 @@ class _Handler:
     def _announce(self) -> None:
         """Announce a page once its title, namespace and id are known."""
         self._announced = True
+        if not self.title:
+            raise self._wrong("a page without a title", "an export that follows its schema", "bad-structure")
         namespace = self._page.get("ns")
         if namespace is not None:
             self._article = namespace.strip() == "0"
@@ -532,6 +536,8 @@ class _Handler:
             what = f"revision {id_}: timestamp is {time!r}"
             raise self._wrong(what, "a time such as 2008-01-31T12:00:00Z", "bad-timestamp")
         parent = values.get("parentid")
+        if "contributor" not in self._hidden and not {"user:username", "user:ip"} & values.keys():
+            self.losses[NO_USER] += 1
         user = values.get("user:username") or values.get("user:ip") or None
         text = None if "text" in self._hidden else self._whole_text(values)
         return Revision(

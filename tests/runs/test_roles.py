@@ -113,7 +113,7 @@ def test_models_of_one_provider_with_the_same_limits_share_their_pace(tmp_path, 
             nonlocal at_once, most
             at_once += 1
             most = max(most, at_once)
-            await asyncio.sleep(0.002)
+            await asyncio.sleep(0.05)
             at_once -= 1
             return await super().ask(request)
 
