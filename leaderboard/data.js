@@ -327,7 +327,7 @@
         verdict.replaceChildren("The two ", el("strong", {}, "do not differ significantly"),
           `: the difference in ${data.metric} is ${signed(difference)} (${limits(low, high)}); ${chance(p)}.`);
 
-      const alike = (r) => r[0] > 0 && r[8] === r[0];
+      const alike = (r) => r[0] > 0 && r[8] === r[0] && !r[1];
       const wide = rows.filter(([, r]) => !alike(r)).flatMap(([, r]) => r.slice(1, 4).map((v) => Math.abs(v ?? 0)));
       const reach = Math.max(0.1, Math.ceil(10 * Math.max(0, ...wide)) / 10);
       const at = (value) => Math.min(1, Math.max(0, (value / reach + 1) / 2)) * 100;
@@ -348,7 +348,7 @@
         [`Only ${two[2]} was right`, onlyTwo], ["Neither was right", n - right - onlyOne - onlyTwo]];
       const shares = counts.map(([text, count]) => [named(text), count.toLocaleString("en"), n ? `${((100 * count) / n).toFixed(1)}%` : "–"]);
       const agreed = [["name", "Answers"], ["number", "Samples"], ["number", "Share"]];
-      part.querySelectorAll("table")[1].replaceWith(table("hf-balance", "Agreement", agreed, shares));
+      part.querySelectorAll("table")[1]?.replaceWith(table("hf-balance", "Agreement", agreed, shares));
       const where = (first, second, text) =>
         el("a", { href: `${data.samples}#${new URLSearchParams({ right: first[0], wrong: second[0] })}` }, "that only ", named(text), " got right");
       if (data.samples) part.append(el("p", {}, "Samples ", where(one, two, one[2]), "; ", where(two, one, two[2]), "."));

@@ -127,9 +127,8 @@ def answer(rows: pl.DataFrame) -> str | None:
 def _of_differences(rows: pl.DataFrame) -> str | None:
     effect = next((name for name in _EFFECTS if name in rows.columns), "")
     low, high = (next((one for one in (f"{effect}_{end}", end) if one in rows.columns), "") for end in ("low", "high"))
-    if not (effect and low and high):
+    if not (effect and low and high) or (found := rows.drop_nulls([effect, low, high])).is_empty():
         return None
-    found = rows.drop_nulls([effect, low, high])
     above, below = found.filter(pl.col(low) > 0).height, found.filter(pl.col(high) < 0).height
     what = f"{found.height:,} {'difference' if found.height == 1 else 'differences'}"
     return f"Clearly above zero: {above:,} of {what}; clearly below: {below:,}. The others may be chance."

@@ -298,8 +298,7 @@ def _two_compared(visit: Visit, split: SplitKey, one: str, two: str) -> list[Htm
         _better(whole, both, scale),
         heading(f"Difference in {scale.title}", explained),
         _differences({_WHOLE if pair is whole else visible(pair.period, 12): pair for pair in pairs}, scale, "Period"),
-        heading("Agreement"),
-        _agreement(whole, both),
+        *([heading("Agreement"), _agreement(whole, both)] if scale.classes else []),
     ]
 
 
@@ -375,7 +374,7 @@ def _attach_pairs(visit: Visit, split: SplitKey, first: tuple[str, str]) -> str:
         "decimals": decimals,
         "metric": scale.title,
         "rising": scale.rising,
-        "samples": visit.links.to("samples", split),
+        "samples": visit.links.to("samples", split) if scale.classes else "",
         "span": scale.high - scale.low,
         "systems": [
             [
@@ -454,7 +453,7 @@ def _differences(pairs: Mapping[Html | str, Pair], scale: Scale, what: str) -> H
 
 def _is_same(pair: Pair) -> bool:
     """Whether both gave the same answers: nothing on these samples could measure how far others would differ."""
-    return pair.n > 0 and pair.same == pair.n
+    return pair.n > 0 and pair.same == pair.n and not pair.difference
 
 
 def _agreement(pair: Pair, both: _Both) -> Html:

@@ -41,7 +41,7 @@ _WAYS = {
     "statements": "statements (hellofresh dataset import liar-new)",
     "responses": "responses (hellofresh dataset import muse-study)",
     "retrieval": "retrieval (hellofresh corpus import, then freeze)",
-    PROSPECTIVE: "forecasts of undecided samples (hellofresh collect --pending, then release prospective)",
+    PROSPECTIVE: "forecasts of undecided samples (hellofresh collect x-notes --pending, then release prospective)",
 }
 """How to get what the bundled sample lacks, by track or split."""
 

@@ -254,3 +254,8 @@ def test_a_board_without_narrow_pictures_shows_the_wide_ones(board: Path) -> Non
         lambda index: [one.update(files=[f for f in one["files"] if "narrow" not in f]) for one in index["analyses"]],
     )
     assert section("cost").count("<img ") == 1 and "<source" not in html(opened("analyses", **NOTES))
+
+
+def test_differences_that_could_not_be_measured_have_no_answer() -> None:
+    unknown = pl.DataFrame({"less_best": [None], "less_best_low": [None], "less_best_high": [None]}, strict=False)
+    assert answer(unknown.cast(pl.String)) is None
