@@ -108,14 +108,12 @@ class RewardWeights:
 
     def logits(self, features: FloatArray) -> FloatArray:
         """Logits of n responses, from features of shape (n, width)."""
-        found: FloatArray = (features - self.middle) / self.spread @ self.weights + self.bias
-        return found
+        return (features - self.middle) / self.spread @ self.weights + self.bias
 
 
 def chances(logits: FloatArray) -> FloatArray:
     """Probabilities."""
-    found: FloatArray = 0.5 * (1 + np.tanh(0.5 * logits))
-    return found
+    return 0.5 * (1 + np.tanh(0.5 * logits))
 
 
 def read_weights(path: Path, sha256: str) -> RewardWeights:

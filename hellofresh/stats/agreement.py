@@ -318,5 +318,4 @@ def _distances(total: Floats, values: Ints, distance: Distance) -> Floats:
         apart: Floats = np.subtract.outer(values, values).astype(np.float64)
         return apart**2 if distance is Distance.INTERVAL else (apart != 0).astype(np.float64)
     middle = np.cumsum(total) - total / 2  # counts all answers between two answers, and half of these two
-    found: Floats = np.subtract.outer(middle, middle) ** 2
-    return found
+    return np.subtract.outer(middle, middle) ** 2

@@ -69,8 +69,7 @@ class OrderedPairs:
 
     def right(self, scores: Floats) -> Floats:
         """For each pair, 1 if the scores, shape (n,), order it as people do, 1/2 if they are equal, else 0."""
-        found: Floats = (np.sign(scores[self.better] - scores[self.worse]) + 1) / 2
-        return found
+        return (np.sign(scores[self.better] - scores[self.worse]) + 1) / 2
 
     def mean(self, values: Floats, among: Bools | None = None, *, least: float = 0.0) -> ClusteredMean | None:
         """The mean over the pairs in `among` of values between `least` and 1, clustered by post; None without pairs."""
@@ -154,8 +153,7 @@ def self_preference(judge: Floats, people: Floats, own: Bools, groups: Ints) -> 
 def _within(values: Floats, groups: Ints) -> Floats:
     _, member = np.unique(groups, return_inverse=True)
     means = np.bincount(member, values) / np.bincount(member)
-    found: Floats = values - means[member]
-    return found
+    return values - means[member]
 
 
 def powered_mean(

@@ -105,8 +105,7 @@ class Differences:
     @property
     def ahead(self) -> Bools:
         """Whether each system (row) is better than each other (column), significantly or not."""
-        found: Bools = self.metric.sign * self.difference > 0
-        return found
+        return self.metric.sign * self.difference > 0
 
     def detectable(self, power: float = 0.8) -> Floats:
         """The true difference of each pair that is found with this power without adjustment; 0 on the diagonal."""
