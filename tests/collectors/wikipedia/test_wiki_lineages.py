@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from collectors.wikipedia.stability import Decision, EditsSettings, decide
+from collectors.wikipedia.stability import Decision, EditsSettings
+from tests.collectors.wikipedia.conftest import decide
 
 LEAD = "The old mill by the river was built of grey stone in the year of the great flood, and it has two wheels."
 MORE = "A second paragraph tells of the miller, who kept forty geese and a goat, and never once went to town."

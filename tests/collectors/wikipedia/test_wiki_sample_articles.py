@@ -10,7 +10,8 @@ from made.sample.articles import states, write_history
 from collectors.sample import QUARTERS
 from collectors.wikipedia.collect import collect
 from collectors.wikipedia.export import ExportReader
-from collectors.wikipedia.stability import EditsSettings, Fate, decide
+from collectors.wikipedia.stability import EditsSettings, Fate
+from tests.collectors.wikipedia.conftest import decide
 
 
 @pytest.fixture(scope="session")

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors.wikipedia.edits import changed_headings, paragraph_changes
-from collectors.wikipedia.stability import EditsSettings, Fate, decide
+from collectors.wikipedia.stability import EditsSettings, Fate
 from collectors.wikipedia.wikitext import Splitter
 from hellofresh.core.errors import ConfigError
+from tests.collectors.wikipedia.conftest import decide
 
 WHOLE = EditsSettings(min_changed_characters=8, base_revisions=2, whole_paragraphs=True)
 ONE, TWO, NEW = "The first paragraph.", "The second paragraph.", "Put in whole between the two of them."
