@@ -14,9 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hellofresh.stats.arrays import Bools, Floats, Ints
-from hellofresh.stats.clusters import LEVEL
 from hellofresh.stats.draws import spearman
-from hellofresh.stats.intervals import t_quantile
+from hellofresh.stats.intervals import jackknife_variance, t_limits
 from hellofresh.stats.multiway import ClusteredMean, clustered_mean
 
 
@@ -87,9 +86,8 @@ def rank_correlation(judge: Floats, people: Floats, groups: Ints) -> tuple[float
     if names.size < 2 or np.ptp(judge) == 0 or np.ptp(people) == 0:
         return value, -1.0, 1.0
     without = np.array([spearman(judge[groups != name], people[groups != name]) for name in names.tolist()])
-    error = float(np.sqrt((names.size - 1) / names.size * ((without - without.mean()) ** 2).sum()))
-    half = t_quantile(0.975, names.size - 1) * error
-    return value, max(-1.0, value - half), min(1.0, value + half)
+    error = float(np.sqrt(jackknife_variance(without)))
+    return value, *t_limits(value, error, names.size - 1, (-1.0, 1.0))
 
 
 def position_bias(first: Ints, second: Ints, groups: Ints) -> ClusteredMean | None:
@@ -181,7 +179,5 @@ def powered_mean(
     corrected = people - tuning * judged
     value = float(corrected.mean()) + (tuning * float(rest.mean()) if m else 0.0)
     variance = float(corrected.var(ddof=1)) / n + (tuning**2 * float(rest.var(ddof=1)) / m if m > 1 else 0.0)
-    half = t_quantile((1 + LEVEL) / 2, n - 1) * float(np.sqrt(variance))
-    least, most = limits or (-np.inf, np.inf)
-    low, high = max(least, value - half), min(most, value + half)
-    return PoweredMean(value, low, high, float(np.sqrt(variance)), classical, tuning, n, m)
+    error = float(np.sqrt(variance))
+    return PoweredMean(value, *t_limits(value, error, n - 1, limits), error, classical, tuning, n, m)
