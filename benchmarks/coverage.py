@@ -1,7 +1,7 @@
 """Coverage of intervals and error rates of tests with a known truth.
 
     python benchmarks/coverage.py [--repeats 4000] [--resamples 1000] [--seed 1] [--json]
-                                  [--only intervals|classes|means|tests|ranks|calibration|quarters|correlation]
+                                  [--only intervals|classes|means|gaps|tests|ranks|calibration|quarters|correlation]
                                   [--world NAME]
 
 Samples are simulated in clusters. A cluster has its own share of label 1 and its own difficulty, both normal on the
@@ -18,7 +18,8 @@ sum over sizes weighted by samples. Sizes of clusters are 1, 5, 1 + Poisson(2), 
 - family-wise error of 10, 20 and 30 equal systems (any pair found apart), coverage of rank intervals (among equals a
   rank interval is right if it contains all ranks; among others, the true rank), of the intervals of all pairs
   together, and, compared with Bonferroni, the pairs found to differ and the mean width of rank intervals;
-- coverage of the intervals of means of numbers and of their differences, as `hellofresh compare` has them;
+- coverage of the intervals of means of numbers and of their differences, as `hellofresh compare` has them; of
+  the means also where cells are missing (`gaps`), beside plain t;
 - in ten worlds of stated probabilities, the rejection rate of the test of calibration (5% if they are true), the
   bias of ECE and its debiased form, and coverage of the intervals of the metrics of forecasts, the Brier score and AUC;
 - coverage of the interval of a rank correlation, and of its paired difference for two systems;
@@ -39,11 +40,14 @@ from dataclasses import dataclass, replace
 from functools import cache
 from statistics import NormalDist
 from typing import NamedTuple
+from unittest import mock
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hellofresh.results import comparison
 from hellofresh.results.comparison import FEW_APART, SKEWED_PAIR
+from hellofresh.results.score_files import ItemScores
 from hellofresh.stats.arrays import Bools
 from hellofresh.stats.calibration import calibrate
 from hellofresh.stats.clusters import (
@@ -522,6 +526,57 @@ def held_mean(world: MeanWorld, repeats: int, random: np.random.Generator) -> tu
     return (low <= truth + 1e-12) & (truth - 1e-12 <= high), marks
 
 
+@dataclass(frozen=True, slots=True)
+class GapWorld:
+    """A world of means in which cells of three systems are missing at random; the others have half of their scores
+    in common with the first.
+    """
+
+    of: MeanWorld
+    gone: float
+
+    @property
+    def name(self) -> str:
+        """For the table."""
+        return f"{self.of.name}, {self.gone:.0%} missing"
+
+
+GAP_WORLDS = [GapWorld(world, gone) for world in MEAN_WORLDS for gone in (0.05, 0.15, 0.3)]
+
+
+def with_gaps(world: GapWorld, repeats: int, _: int, random: np.random.Generator) -> Iterator[Share]:
+    """Coverage of the interval of the first system's mean by `hellofresh compare`, how often it is marked, and coverage
+    of plain t.
+    """
+    of, held, counts = world.of, np.zeros((2, repeats), dtype=np.bool_), "ones" in world.name
+    marks, truth = np.zeros(repeats, dtype=np.bool_), of.mean if of.mean is not None else drawn_mean(of)
+
+    def limits(scores: ItemScores, metric: Metric, _: None, mean_of: Array, errors: comparison._Errors) -> list[float]:
+        half = t_quantile((1 + LEVEL) / 2, float(errors.freedom[0]) - 1) * float((errors.of_means[0] ** 2).sum() ** 0.5)
+        low, high = (float(ends[0]) for ends in comparison._limits_of(scores, metric, mean_of, errors))
+        own = float(mean_of[0])
+        return [min(low, own), max(high, own), own - half, own + half]
+
+    same = np.ones((3, 3))
+    with (mock.patch.object(comparison, "_by_influence", limits),
+          mock.patch.object(comparison, "_pair_worth", lambda *_: (same, same))):  # fmt: skip
+        for number in range(repeats):
+            values = of.draw(random, (3, of.items)).astype(float)
+            values[1:] = np.where(random.random((2, of.items)) < 0.5, values[0], values[1:])
+            values[random.random(values.shape) < world.gone] = np.nan
+            ends = of.limits or (float(np.nanmin(values)), float(np.nanmax(values)))
+            scores = ItemScores([*"abc"], [*map(str, range(of.items))], values, None, ends, "", [of.limits] * 3)
+            scores, metric = comparison._kept(scores, np.isfinite(values).sum(axis=0) > 1), mean("mean", ends)
+            low, high, *plain = comparison._fitted(scores, metric, None)  # type: ignore[misc]
+            held[:, number] = low - 1e-12 <= truth <= high + 1e-12, plain[0] <= truth <= plain[1]
+            marks[number] = comparison._rough(scores, comparison._tables(scores, metric), metric)[0][0]
+    often = float(marks.mean())
+    yield Share(world.name, "interval", float(held[0].mean()), COVERS[0], 1.0 if counts else COVERS[1], of.items, often)
+    if 0.1 <= often <= 0.9:
+        yield Share(world.name, "interval, where it is not marked", float(held[0][~marks].mean()), 0.0, 1.0)
+    yield Share(world.name, "plain t", float(held[1].mean()), 0.0, 1.0)
+
+
 @cache
 def drawn_mean(world: MeanWorld) -> float:
     """The mean of twenty million numbers."""
@@ -727,6 +782,7 @@ class StatedWorld:
         return said, np.clip(phi(self.slope * probits) - self.less, 0, 1)
 
 
+PARTS = ("reliability", "resolution", "uncertainty")
 STATED_WORLDS = (
     StatedWorld("calibrated, 200 samples", 200, 1, "spread", alike=0.0),
     StatedWorld("calibrated, 60 clusters of 5, near 1", 60, 5, "high"),
@@ -749,18 +805,20 @@ def stated(world: StatedWorld, repeats: int, _: int, random: np.random.Generator
     is_true = (world.slope, world.less) == (1.0, 0.0)
     ece = 0.0 if is_true else float(np.abs(np.bincount(where, said - true)).sum()) / said.size
     found, values, metrics = 0, np.zeros(2), forecast_metrics(2)
-    truths, names = expected_forecasts(said, true), [*(metric.name for metric in metrics), "brier", "auc"]
+    truths = [*expected_forecasts(said, true), *expected_parts(said, true)]
+    names = [*(metric.name for metric in metrics), "brier", "auc", *PARTS]
     held, few = np.zeros(len(names)), np.zeros(len(names))
     for number in range(repeats):
         said, true = world.draw(n, random)
         own, common = random.standard_normal(n), random.standard_normal(world.clusters)
         luck = np.sqrt(world.alike) * common[groups] + np.sqrt(1 - world.alike) * own
         labels = (phi(luck) < true).astype(np.int8)
-        found_now = calibrate(labels, said, groups, resamples=1, seed=number)
+        found_now = calibrate(labels, said, groups, seed=number)
         error = found_now.ece
         tables = cluster_tables(metrics[0].statistics(labels, np.stack([1 - said, said], axis=1)), groups)
         made = [metric_interval(tables, metric) for metric in metrics]
         made += [found_now.brier_interval, found_now.auc_interval]
+        made += [found_now.reliability_interval, found_now.resolution_interval, found_now.uncertainty_interval]
         few += [one.few for one in made]
         held += [one.low <= value <= one.high for one, value in zip(made, truths, strict=True)]
         found += error.p_value < 0.05
@@ -772,7 +830,18 @@ def stated(world: StatedWorld, repeats: int, _: int, random: np.random.Generator
     ):
         yield Share(world.name, what, value, -1.0, 1.0)
     for name, share, often in zip(names, (held / repeats).tolist(), (few / repeats).tolist(), strict=True):
-        yield Share(world.name, f"{name}: interval", share, *COVERS, world.clusters, often)
+        most = 1.0 if name == "reliability" else COVERS[1]  # often at 0, where nothing is below
+        yield Share(world.name, f"{name}: interval", share, COVERS[0], most, world.clusters, often)
+
+
+def expected_parts(said: Array, true: Array) -> list[float]:
+    """Reliability, resolution and uncertainty in ten bins of a population."""
+    where = np.searchsorted(np.arange(1, 10) / 10, said, side="right")
+    share = np.bincount(where, minlength=10) / said.size
+    stated_there, comes = (np.bincount(where, part, 10)[share > 0] / said.size for part in (said, true))
+    share, base = share[share > 0], float(true.mean())
+    gaps = [float((share * (part / share) ** 2).sum()) for part in (stated_there - comes, comes - share * base)]
+    return [*gaps, base * (1 - base)]
 
 
 def expected_forecasts(said: Array, true: Array) -> list[float]:
@@ -897,7 +966,7 @@ def over_quarters(world: QuartersWorld, repeats: int, _: int, random: np.random.
     yield Share(world.name, "relative_brier_index over quarters: limits", held / repeats / 6, 0.93, 0.975)
 
 
-_PARTS = ("intervals", "classes", "means", "tests", "ranks", "calibration", "quarters", "correlation")
+_PARTS = ("intervals", "classes", "means", "gaps", "tests", "ranks", "calibration", "quarters", "correlation")
 
 
 def main() -> None:
@@ -915,6 +984,7 @@ def main() -> None:
         "intervals": (WORLDS, coverage, options.resamples),
         "classes": (CLASS_WORLDS, class_coverage, 0),
         "means": ((*MEAN_WORLDS, *PAIR_WORLDS), means, 0),
+        "gaps": (GAP_WORLDS, with_gaps, 0),
         "tests": (PAIRS, lambda *given: [*paired(*given), *(other_way(*given) if given[0].hit == 0.7 else ())], 999),
         "ranks": (MANY, ranked, 0),
         "calibration": (STATED_WORLDS, stated, 0),

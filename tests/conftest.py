@@ -25,7 +25,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # as many processes as cores: more threads would wait for one another
 
@@ -95,12 +95,14 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Cut the number of examples that properties ask for, unless all are wanted."""
-    for item in [] if THOROUGH else items:
+    """Cut the number of examples that properties ask for, unless all are wanted; a busy machine makes none too slow."""
+    for item in items:
         test = getattr(item, "function", None)
         asked = getattr(test, "_hypothesis_internal_use_settings", None)  # where @settings keeps what it was given
-        if asked is not None and asked.max_examples > _FEW:
-            test._hypothesis_internal_use_settings = settings(asked, max_examples=_FEW)
+        if asked is not None:
+            number = asked.max_examples if THOROUGH else min(asked.max_examples, _FEW)
+            checks = {*asked.suppress_health_check, HealthCheck.too_slow}
+            test._hypothesis_internal_use_settings = settings(asked, max_examples=number, suppress_health_check=checks)
 
 
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
@@ -147,7 +149,10 @@ def shared_data() -> Path:
 
 
 # One run is like the other, and a busy machine makes no example too slow.
-settings.register_profile("repeatable", derandomize=True, deadline=None, database=None, max_examples=100)
+settings.register_profile(
+    "repeatable", derandomize=True, deadline=None, database=None, max_examples=100,
+    suppress_health_check=[HealthCheck.too_slow],
+)  # fmt: skip
 settings.register_profile("few", parent=settings.get_profile("repeatable"), max_examples=_FEW)
 settings.load_profile("repeatable" if THOROUGH else "few")
 

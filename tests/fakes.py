@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import socket
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -43,6 +45,15 @@ class FakeModel:
 
     async def close(self) -> None:
         self.closed += 1
+
+
+def free_port() -> int:
+    """A port of this machine that is free and that the system gives nobody: it gives out those from 32,768 on."""
+    for port in range(10_000 + os.getpid() % 20_000, 32_768):
+        with socket.socket() as free, suppress(OSError):
+            free.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("no port is free")
 
 
 def fake_spec(name: str, **more: Any) -> ModelSpec:

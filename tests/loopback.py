@@ -84,6 +84,10 @@ class Chat:
         """How often each question (the text of its messages) was asked."""
         return Counter("\n".join(message["content"] or "" for message in body["messages"]) for body in self.bodies)
 
+    @property
+    def open_connections(self) -> int:
+        return len(self._tasks)
+
     def close(self) -> None:
         self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join(30)

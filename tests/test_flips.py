@@ -111,6 +111,30 @@ def test_scores_and_the_board_say_what_became_of_every_answer_and_keep_it_beside
     assert all(f"{one['came_in']} {one['unit']}: {one['went_on']} went on" in said for one in ledgers)
 
 
+@pytest.mark.parametrize("folder", ["", "prospective", "private"])
+def test_a_file_of_no_edition_is_named_among_judgements_and_refused_among_scores(
+    data: Path, cli: Cli, folder: str
+) -> None:
+    side, split = (data / "private", "") if folder == "private" else (data, folder)
+    for name in ("2023Q2.more.parquet", "2019Q1.parquet", "x.txt"):
+        path = side / "judgements" / split / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes((data / "judgements/2023Q2.parquet").read_bytes())
+        assert f"note: {path.relative_to(data)} belongs to no edition that was released" in cli(*BOARD)
+    path = side / "scores" / split / "2019Q1.parquet"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes((data / "scores/2023Q2.parquet").read_bytes())
+    assert "[stray-scores]" in cli(*BOARD, code=1) and path.name in cli.err
+
+
+def test_the_board_says_how_many_samples_have_no_texts_here(data: Path, cli: Cli) -> None:
+    assert "no texts here" not in cli(*BOARD)
+    path = data / PRIVATE / "samples.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(lines[1:]))
+    assert "note: x-notes 2023Q2: 1 of 18 samples have no texts here" in cli(*BOARD)
+
+
 def test_the_same_evaluate_writes_a_damaged_run_again_and_asks_nobody(data: Path, cli: Cli) -> None:
     (folder,) = data.glob(RUN)
     whole = {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix in (".json", ".jsonl")}

@@ -16,6 +16,7 @@ from collectors.wikipedia.clean import read, readable, spans
 from collectors.wikipedia.edits import changes_more_than, only_urls_differ
 from collectors.wikipedia.export import (
     DAMAGED,
+    NO_USER,
     NOT_LOADED,
     OTHER_MODEL,
     ExportReader,
@@ -174,7 +175,9 @@ def _read(task: _Task, say: Progress = lambda _: None) -> EditsFound:
 def _refuse_no_histories(task: _Task, found: EditsFound, pages: _Pages) -> None:
     """Refuse dumps of another kind, which a reader would take for histories without edits."""
     read, context = found.context["revisions"], found.context
-    if read and context[NOT_LOADED] == read:
+    if not any(context[name] for name in ("pages", "pages of other namespaces", "pages without revisions")):
+        what = "a file without a page, as dumps of logs are"
+    elif read and context[NOT_LOADED] == read:
         what = "a stub dump: it has the heads of revisions without their texts"
     elif context["pages"] > 1 and pages.lone == context["pages"]:
         what = "a dump of current revisions (pages-articles or pages-meta-current): no page has its earlier revisions"
@@ -412,8 +415,9 @@ def _warnings(found: Sequence[EditsFound]) -> list[str]:
     sentences = {
         _LATE: "pages had revisions out of order of time; they were read again, sorted by time and id.",
         "pages without revisions": "pages have no revisions at all.",
-        NOT_LOADED: "revisions have a length and no text; they count as hidden: fetch the file again.",
-        DAMAGED: "revisions have a text of another length or SHA-1 than said, and count as hidden: fetch it again.",
+        NOT_LOADED: "revisions have a length and no text; they count as hidden: fetch them again.",
+        DAMAGED: "revisions have a text of another length or SHA-1 than said, and count as hidden: fetch them again.",
+        NO_USER: "revisions have no user although nobody hid it; they count as by somebody unknown.",
         OTHER_MODEL: "revisions of articles are no wikitext; they count as hidden.",
         _REPEATED: "revisions are there twice; each was counted once.",
         _UNCHECKED: "page was joined from files without a list of them, so that a missing last one would not show; put "

@@ -357,6 +357,7 @@ NOT_LOADED, DAMAGED, OTHER_MODEL = LOSSES = (
     "revisions of another content model than wikitext",
 )
 """Why a revision of an article has no text although nobody hid it."""
+NO_USER = "revisions without a user although nobody hid it"
 _CHILDREN = {
     "": "mediawiki",
     "mediawiki": "siteinfo page logitem",
@@ -372,6 +373,8 @@ _CHILDREN = {
 _ALLOWED = {parent: frozenset(names.split()) for parent, names in _CHILDREN.items()}
 """What may stand in what (https://www.mediawiki.org/xml/export-0.11.xsd)."""
 _KNOWN = frozenset().union(*_ALLOWED.values())
+_LEAVES = _KNOWN - _ALLOWED.keys() - {"discussionthreadinginfo", "redirect", "contents"}
+"""What has text and no elements."""
 _NOTHING: frozenset[str] = frozenset()
 
 
@@ -428,7 +431,7 @@ class _Handler:
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         stack = self._stack
         parent = stack[-1] if stack else ""
-        if stack and name in _KNOWN and name not in _ALLOWED.get(parent, _NOTHING):
+        if parent in _LEAVES or (stack and name in _KNOWN and name not in _ALLOWED.get(parent, _NOTHING)):
             raise self._wrong(f"<{name}> within <{parent}>", "an export that follows its schema", "bad-structure")
         if not stack:
             self._begin(name, attributes)
@@ -506,6 +509,8 @@ class _Handler:
     def _announce(self) -> None:
         """Announce a page once its title, namespace and id are known."""
         self._announced = True
+        if not self.title:
+            raise self._wrong("a page without a title", "an export that follows its schema", "bad-structure")
         namespace = self._page.get("ns")
         if namespace is not None:
             self._article = namespace.strip() == "0"
@@ -531,6 +536,8 @@ class _Handler:
             what = f"revision {id_}: timestamp is {time!r}"
             raise self._wrong(what, "a time such as 2008-01-31T12:00:00Z", "bad-timestamp")
         parent = values.get("parentid")
+        if "contributor" not in self._hidden and not {"user:username", "user:ip"} & values.keys():
+            self.losses[NO_USER] += 1
         user = values.get("user:username") or values.get("user:ip") or None
         text = None if "text" in self._hidden else self._whole_text(values)
         return Revision(
@@ -544,13 +551,8 @@ class _Handler:
     def _whole_text(self, values: Mapping[str, str]) -> str | None:
         """The text, unless it was left out, is damaged or is no wikitext, each of which is counted."""
         text, said = values.get("text"), self._text
-        loss = ""
-        if values.get("model", "wikitext").strip() not in ("", "wikitext"):
-            loss = OTHER_MODEL
-        elif text is None or (not text and said.get("bytes", "0") != "0"):
-            loss = NOT_LOADED
-        elif not _is_what_was_said(text, said.get("bytes", ""), said.get("sha1", "") or values.get("sha1", "")):
-            loss = DAMAGED
+        sha1 = said.get("sha1", "") or values.get("sha1", "")
+        loss = loss_of(text, model=values.get("model", "wikitext").strip(), size=said.get("bytes", ""), sha1=sha1)
         if loss:
             self.losses[loss] += 1
             return None
@@ -577,19 +579,31 @@ class _Handler:
         return SourceError(what, where=where, expected=expected, code=code)
 
 
-_SHA1 = re.compile(r"[0-9a-z]{31}")
+_SHA1 = re.compile(r"[0-9a-z]{31}|[0-9a-f]{40}")
 
 
-def _is_what_was_said(text: str, size: str, sha1: str) -> bool:
-    """Whether a text has its length in bytes and its SHA-1 (in base 36), as far as they are said."""
+def loss_of(text: str | None, *, model: str, size: str, sha1: str) -> str:
+    """Why a text that nobody hid cannot be used (one of `LOSSES`); "" if it can.
+
+    Args:
+        text: as it was read.
+        model: its content model.
+        size, sha1: its length in bytes and its SHA-1 (in base 36 or 16), each as far as it is said.
+    """
     size, sha1 = size.strip(), sha1.strip()
+    if model not in ("", "wikitext"):
+        return OTHER_MODEL
+    if text is None or (not text and size not in ("", "0")):
+        return NOT_LOADED
     has_size, has_sha1 = size.isascii() and size.isdigit(), _SHA1.fullmatch(sha1) is not None
-    if not has_size and not has_sha1:
-        return True
-    data = text.encode("utf-8", "surrogatepass")
-    if has_size and len(data) != int(size):
-        return False
-    return not has_sha1 or int.from_bytes(hashlib.sha1(data, usedforsecurity=False).digest()) == int(sha1, 36)
+    if has_size or has_sha1:
+        data = text.encode("utf-8", "surrogatepass")
+        if has_size and len(data) != int(size):
+            return DAMAGED
+        digest = hashlib.sha1(data, usedforsecurity=False).digest() if has_sha1 else b""
+        if has_sha1 and int.from_bytes(digest) != int(sha1, 36 if len(sha1) == 31 else 16):
+            return DAMAGED
+    return ""
 
 
 def _in_order_of_time(revisions: Iterator[Revision]) -> Iterator[Revision]:

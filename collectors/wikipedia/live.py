@@ -18,7 +18,6 @@ from pathlib import Path
 # Private names: both routes share the code that makes candidates of decisions.
 from collectors.settings import EditsSettings
 from collectors.wikipedia.collect import EditsFound, _take, _Task, collection_of
-from collectors.wikipedia.export import OTHER_MODEL
 from collectors.wikipedia.polite import PoliteSession, WikiLimits
 from collectors.wikipedia.site import BAD_CONTINUE, REVERTED, WikiAnswers, WikiSite
 from collectors.wikipedia.source import EditSampling, LiveSource, WikiAccount, Window
@@ -95,7 +94,7 @@ def collect_live(
     what = f"{len(ids)} revisions, {min(ids)} to {max(ids)}" if ids else "no revision"
     digest = hashlib.sha256(b"".join(ledger.hash.digest() for ledger in ledgers)).hexdigest()
     found.name = source.host
-    found.context[OTHER_MODEL] = len(site.other_model)
+    found.context.update(site.losses.values())
     found.sources = [SourceFile(f"{source.api} ({what})", sum(ledger.size for ledger in ledgers), digest)]
     collection = collection_of([found], settings, pending=pending)
     if found.context[_GONE]:

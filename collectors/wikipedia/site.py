@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import mwclient
 from pydantic import AwareDatetime, Field, ValidationError
 
+from collectors.wikipedia.export import NO_USER, loss_of
 from collectors.wikipedia.names import WikiNames, wiki_names
 from collectors.wikipedia.polite import PoliteSession
 from collectors.wikipedia.source import PASSWORD, TOKEN, USER, WikiAccount, Window
@@ -34,7 +35,7 @@ REVERTED = "mw-reverted"
 BAD_CONTINUE = "api-bad-continue"
 _BATCH = 50  # maximal revisions with texts in a response to an unprivileged client
 _HASHES = 500  # maximal revisions without texts
-_PROPERTIES = "ids|timestamp|user|comment|flags|content|sha1|tags|size"
+_PROPERTIES = "ids|timestamp|user|comment|flags|content|sha1|tags|size|slotsize|slotsha1"
 _ARTICLES = 0
 
 
@@ -42,6 +43,8 @@ class _Slot(Lenient):
     content: str | None = None
     contentmodel: str = "wikitext"
     texthidden: bool = False
+    size: int | None = None
+    sha1: str = ""
 
 
 class _Revision(Lenient):
@@ -132,8 +135,8 @@ class WikiSite:
             session.headers["Authorization"] = f"Bearer {self._account.token}"
         self._logged_in = not self._account.user
         self._lock = threading.Lock()
-        self.other_model: set[int] = set()
-        """Revisions read that are no wikitext."""
+        self.losses: dict[int, str] = {}
+        """Why the text or the user of a revision is missing that nobody hid."""
 
     def changes(self, window: Window, *, tag: str | None, bots: bool, ask: bool) -> list[RecentChange]:
         """Edits of articles in a window, from its start on: all, or as many as one response has.
@@ -243,9 +246,19 @@ class WikiSite:
             yield from map(self._revision, batch.revisions)
 
     def _revision(self, item: _Revision) -> Revision:
-        if item.slots.get("main", _Slot()).contentmodel not in ("", "wikitext"):
-            self.other_model.add(item.revid)
-        return _revision(item)
+        """The revision; text that is no wikitext, or not what the wiki says of it, is left out."""
+        slot = item.slots.get("main", _Slot())
+        size = "" if slot.size is None else str(slot.size)
+        loss = "" if slot.texthidden else loss_of(slot.content, model=slot.contentmodel, size=size, sha1=slot.sha1)
+        if loss or (item.user is None and not item.userhidden):
+            self.losses[item.revid] = loss or NO_USER
+        return Revision(
+            item.revid,
+            item.parentid or None,
+            item.timestamp.astimezone(UTC),
+            None if item.userhidden else item.user,
+            None if slot.texthidden or loss else slot.content,
+        )
 
     def _batches(self, id_: int, start: int | None) -> Iterator[_Page]:
         place = {} if start is None else {"rvstartid": str(start)}
@@ -340,9 +353,14 @@ class WikiSite:
 
     def _read(self, answer: str) -> _Body:
         try:
-            return _Body.model_validate_json(answer)
+            body = _Body.model_validate_json(answer)
         except ValidationError as error:
             raise self._strange(model_fault(error)) from None
+        for page in body.query.pages:
+            order = [(item.timestamp, item.revid) for item in page.revisions]
+            if sorted(set(order)) not in (order, order[::-1]):
+                raise self._strange(f"revisions of page {page.pageid} are out of order, or there twice")
+        return body
 
     def _strange(self, what: str) -> SourceError:
         return SourceError(
@@ -365,19 +383,6 @@ def _marks(body: _Body) -> list[tuple[str, object]]:
 def _only(body: _Body) -> _Page | None:
     pages = [page for page in body.query.pages if not page.missing and not page.invalid]
     return pages[0] if pages else None
-
-
-def _revision(item: _Revision) -> Revision:
-    """The revision; text that is no wikitext is left out."""
-    slot = item.slots.get("main", _Slot())
-    is_text = slot.contentmodel in ("", "wikitext") and not slot.texthidden
-    return Revision(
-        item.revid,
-        item.parentid or None,
-        item.timestamp.astimezone(UTC),
-        None if item.userhidden else item.user,
-        slot.content if is_text else None,
-    )
 
 
 _SCHEMA = "CREATE TABLE IF NOT EXISTS answers (question TEXT PRIMARY KEY, final INTEGER, body BLOB) WITHOUT ROWID"

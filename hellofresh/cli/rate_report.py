@@ -167,7 +167,7 @@ def _show_tests(output: CommandOutput, tests: Sequence[PairTest], form: Form) ->
     ]
     heads = ("", "difference by the same rater", "p", "Wilcoxon", "Mann-Whitney", "unadjusted")
     over = _over([item.difference for item in tests if item.difference is not None])
-    output.table(f"Every two systems (p adjusted by Holm; the first: {over})", heads, both)
+    output.table(f"Every two systems (p adjusted by Holm; differences, together: {over})", heads, both)
 
 
 def _show_parts(

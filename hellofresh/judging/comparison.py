@@ -5,7 +5,9 @@ clustered by post and, from three people on, also by person (see `ClusteredMean.
 
 Two systems are compared in three ways: by Mann and Whitney's test of the means per post, by Wilcoxon's test of the
 differences of these means on common posts, and by the mean difference of the same person's ratings of both systems on
-the same post, with posts and raters as clusters. Each is adjusted by Holm over all pairs of systems.
+the same post, with posts and raters as clusters. Each is adjusted by Holm over all pairs of systems. The last one is
+the lead that the board shows: raters differ in severity and posts in difficulty, so both are held equal; and it rests
+on all posts of the two, since a third system that failed on some must not change how far they are apart.
 
 `Form.PUBLISHED` follows the released study: a rating counts as two rows if one person rated alone and as one if two
 did, without correction for ties. These rows are treated as independent although two of them may be one rating, so the
@@ -27,7 +29,9 @@ from hellofresh.judging.rubric import Criterion, Rubric
 from hellofresh.judging.study import UNREADABLE, JudgeKind, main_ratings
 from hellofresh.stats.agreement import Alpha, Distance, RaterAgreement, krippendorff_alpha, rater_agreement
 from hellofresh.stats.bridging import BridgingSettings, Ratings, fit_round
+from hellofresh.stats.intervals import t_quantile
 from hellofresh.stats.multiway import ClusteredMean, RankTest, clustered_mean, holm, mann_whitney, wilcoxon
+from hellofresh.stats.ranking import SIGNIFICANCE, agreeing_limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +130,8 @@ class PairTest:
     Attributes:
         ranks: Mann and Whitney's test.
         signed: Wilcoxon's test on common samples; None in the published form.
-        difference: first minus second, on common samples by the same judges; None in the published form.
+        difference: first minus second, on common samples by the same judges, with limits that hold for all pairs
+            together; None in the published form.
     """
 
     first: str
@@ -279,9 +284,20 @@ def compare_systems(
         )
     )
     return [
-        replace(item, ranks_adjusted=float(a), signed_adjusted=float(b), difference_adjusted=float(c))
+        replace(item, ranks_adjusted=float(a), signed_adjusted=float(b), difference_adjusted=float(c),
+                difference=_for_all(item.difference, float(c), len(found), span))
         for item, a, b, c in zip(found, ranks, signed, differences, strict=True)
-    ]
+    ]  # fmt: skip
+
+
+def _for_all(one: ClusteredMean | None, adjusted: float, pairs: int, span: float) -> ClusteredMean | None:
+    """A difference with Bonferroni's limits, cut at 0 where Holm's test, which is stronger, finds it."""
+    if one is None or one.clusters < 2:
+        return one
+    reach = t_quantile(1 - SIGNIFICANCE / (2 * pairs), one.df) * one.standard_error
+    value, unclear = np.array([one.value]), np.array([adjusted >= SIGNIFICANCE])
+    (low,), (high,) = agreeing_limits(value, np.array([reach]), unclear, span)
+    return replace(one, low=float(low), high=float(high))
 
 
 def _compare(own: pl.DataFrame, first: str, second: str, form: Form, span: float) -> PairTest:

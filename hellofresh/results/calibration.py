@@ -18,8 +18,6 @@ from hellofresh.stats.intervals import few_clusters
 
 LEAST_STATED = 10
 """Fewest stated probabilities for an estimate of calibration."""
-_RESAMPLES, _MANY, _FEWER_RESAMPLES = 1_000, 50, 300
-"""Resamples, the number of curves from which fewer are drawn, and that smaller number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,23 +48,16 @@ CHOSEN = "chosen"
 
 def stated_confidences(panel: Panel) -> Iterator[StatedConfidence]:
     """Every system and prompt with stated probabilities, in the order of the panel, each subject for itself."""
-    stating = [
-        (system, said, number == 0, subject)
-        for system in panel.systems
-        for number, said in enumerate(system.said)
-        for subject in _subjects(panel, said)
-    ]
-    resamples = _RESAMPLES if len(stating) < _MANY else _FEWER_RESAMPLES
-    for system, said, headline, (name, hits, chances) in stating:
-        stated = np.isfinite(chances)
-        groups, n = panel.groups[stated], int(stated.sum())
-        clusters = int(np.unique(groups).size)
-        if n < LEAST_STATED:
-            yield StatedConfidence(system, said, headline, name, n, clusters, few_clusters=True, found=None)
-            continue
-        found = calibrate(hits[stated].astype(np.int8), chances[stated], groups, resamples=resamples)
-        few = few_clusters(clusters, found.brier_interval.effective_clusters)
-        yield StatedConfidence(system, said, headline, name, n, clusters, few, found)
+    for system in panel.systems:
+        for number, said in enumerate(system.said):
+            for name, hits, chances in _subjects(panel, said):
+                stated = np.isfinite(chances)
+                groups, n, few, found = panel.groups[stated], int(stated.sum()), True, None
+                clusters = int(np.unique(groups).size)
+                if n >= LEAST_STATED:
+                    found = calibrate(hits[stated].astype(np.int8), chances[stated], groups)
+                    few = few_clusters(clusters, found.brier_interval.effective_clusters)
+                yield StatedConfidence(system, said, number == 0, name, n, clusters, few, found)
 
 
 def _subjects(panel: Panel, said: PromptOutputs) -> Iterator[tuple[str, Bools, Floats]]:

@@ -43,20 +43,21 @@ def card_of(compared: ScoreComparison, command: str = "hellofresh compare") -> l
     """The card of a comparison, as rows of `field`, `what` and `value`.
 
     Args:
-        compared: of all pairs, not with a baseline, nor corrected by people's labels.
+        compared: of all pairs, not with a baseline.
         command: how it was made.
 
     Raises:
         DataError: if it was made otherwise, or a check at the shape of its matrix fails.
     """
     if compared.scores is None or compared.found is None or compared.families is not None:
-        fix = "Leave out --baseline and --human."
+        fix = "Leave out --baseline."
         raise DataError("a card is of all pairs", expected="a comparison of all pairs", fix=fix, code="no-card")
     return [asdict(row) for row in card_rows(compared.scores, compared.found, f"{now():%Y-%m-%d}, {command}")]
 
 
 def card_rows(scores: ItemScores, found: Differences, command: str) -> list[CardRow]:
-    """The fields, R1 to R10 and C7.
+    """The fields, R1 to R10 and C7. Where people's labels correct a judge, drift and discordance are of its scores, and
+    the spread of a pair is of the labels.
 
     Args:
         scores: the matrix.
@@ -80,6 +81,8 @@ def card_rows(scores: ItemScores, found: Differences, command: str) -> list[Card
     moved = drift(values, member)
     kind = "binary" if np.isin(values[np.isfinite(values)], (0.0, 1.0)).all() else "continuous"
     share = float(above.sum()) / (systems * (systems - 1) / 2)
+    of = "" if scores.labels is None else ", of the judge's scores"
+    kind += "" if scores.labels is None else f", {int(np.isfinite(scores.labels).sum()):,} labels by people"
     rows = [
         ("R1", "shape", f"{systems} systems, {len(scores.items):,} items, {kind}, sha256 {_digest(scores)[:16]}"),
         ("R2", "simultaneous rank sets", f"median width {np.median(widths):g} of {systems} "
@@ -88,9 +91,9 @@ def card_rows(scores: ItemScores, found: Differences, command: str) -> list[Card
         ("R4", f"the same of the first {len(best)}", _bits(count_orders(above[np.ix_(best, best)]))),
         ("R5", "pairs established", f"{share:.0%} ({int(above.sum()):,} of {systems * (systems - 1) // 2:,})"),
         ("R6", "tiers", f"{levels}; the largest set that nothing separates has {antichain}"),
-        ("R7", "drift, easy half against hard half", f"{moved[0]:.3g} (random halves {moved[1]:.3g}); "
+        ("R7", f"drift, easy half against hard half{of}", f"{moved[0]:.3g} (random halves {moved[1]:.3g}); "
                f"pairs turned {moved[2]:.0%} (random halves {moved[3]:.0%})"),
-        ("R8", "discordance", f"{discordance(values[decile]):.1f} items among the best {len(decile)}, "
+        ("R8", f"discordance{of}", f"{discordance(values[decile]):.1f} items among the best {len(decile)}, "
                f"{discordance(values):.1f} among all"),
         ("R9", "provenance", f"hellofresh {__version__}, seed 0, {command}"),
         *_claims(scores, found, order.tolist()),
@@ -102,13 +105,14 @@ def card_rows(scores: ItemScores, found: Differences, command: str) -> list[Card
 
 def _claims(scores: ItemScores, found: Differences, order: Sequence[int]) -> list[tuple[str, str, str]]:
     """Of the leader against each of the next ones: the pair's own spread, its ratio to independence, and its test."""
-    rows, one = [], order[0]
+    rows, one, values = [], order[0], scores.values if scores.labels is None else scores.labels
     for two in order[1 : 1 + _CLAIMS]:
-        own, kappa = pair_spread(scores.values[one], scores.values[two])
+        own, kappa = pair_spread(values[one], values[two])
         test = f"p {found.p_value[one, two]:.3g}, for all pairs {found.adjusted[one, two]:.3g}"
         claim = f"{scores.systems[one]} over {scores.systems[two]}"
         by = abs(float(found.difference[one, two]))
-        rows.append(("R10", claim, f"by {by:.3g}; SD of differences {own:.3g}, kappa {kappa:.2f}; {test}"))
+        spread = "fewer than two items labelled for both" if np.isnan(own) else f"SD of differences {own:.3g}"
+        rows.append(("R10", claim, f"by {by:.3g}; {spread}, kappa {kappa:.2f}; {test}"))
     return rows
 
 
@@ -122,5 +126,6 @@ def _digest(scores: ItemScores) -> str:
     made = hashlib.sha256()
     for name in (*scores.systems, *scores.items):
         made.update(name.encode() + b"\0")
-    made.update(np.ascontiguousarray(scores.values, dtype="<f8").tobytes())
+    for matrix in (scores.values, scores.labels):
+        made.update(b"" if matrix is None else np.ascontiguousarray(matrix, dtype="<f8").tobytes())
     return made.hexdigest()

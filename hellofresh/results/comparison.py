@@ -21,7 +21,16 @@ from hellofresh.results.score_files import ItemScores, check_size
 from hellofresh.stats.arrays import Bools, Floats, Ints
 from hellofresh.stats.clusters import cluster_sums, effective_clusters, members
 from hellofresh.stats.draws import draw_jointly, first_place
-from hellofresh.stats.intervals import few_clusters, metric_interval, t_quantiles, times_too_few, unbounded_limits
+from hellofresh.stats.intervals import (
+    Limits,
+    bent_limits,
+    few_clusters,
+    metric_interval,
+    share_interval,
+    t_quantiles,
+    times_too_few,
+    unbounded_limits,
+)
 from hellofresh.stats.metrics import Metric, mean, ratio
 from hellofresh.stats.paired import SAME
 from hellofresh.stats.predicted import corrected_means
@@ -224,20 +233,28 @@ def _compared(
     tables = _tables(scores, metric)
     whole = np.asarray(np.isfinite(scores.values).all(axis=0))
     fit = _complete(scores, tables, metric, families) if whole.all() else _fitted(scores, metric, families)
-    order = np.argsort(-metric.sign * fit.found.values, kind="stable")
-    sentence = _sentence(scores, fit.found, order, baseline)
-    rough = _rough(scores, tables, metric)
-    table = _rows(scores, fit, order, rough[0], baseline)
-    pairs = _pair_rows(scores, fit.found, order, rough[1], baseline)
+    order, sentence, table, pairs = _ordered(scores, fit, _rough(scores, tables, metric), baseline)
     if brief:
         return ScoreComparison(sentence, scores.said, [], table, pairs, 0.0, None, None, None)
     notes = [] if whole.all() else [_missing(scores, metric, whole, fit.found, families)]
     if few_clusters(tables.shape[1], fit.found.effective_clusters):
         worth = f"{tables.shape[1]:,} clusters of items that weigh as much as {fit.found.effective_clusters:.1f}"
         notes.append(f"few: {worth} of one size; read intervals and p-values with care.")
+    if {(0.0, 1.0), (0.0, 100.0)} <= set(scores.ranges):
+        notes.insert(0, "Warning: some systems have scores of 0 to 1 only, and some up to 100: shares beside percents?")
     notes += _marks(scores, fit, table, pairs)
     more, carried = _carried(scores, metric, fit.found, order, tables, baseline=baseline)
     return ScoreComparison(sentence, scores.said, [*notes, *more], table, pairs, *carried, scores, fit.found, families)
+
+
+def _ordered(
+    scores: ItemScores, fit: _Fit, rough: tuple[Bools, Bools], baseline: str
+) -> tuple[Ints, str, pl.DataFrame, pl.DataFrame]:
+    """The systems' order, the best first, what it says, and its rows of systems and pairs."""
+    order = np.argsort(-fit.found.metric.sign * fit.found.values, kind="stable")
+    table = _rows(scores, fit, order, rough[0], baseline)
+    pairs = _pair_rows(scores, fit.found, order, rough[1], baseline)
+    return order, _sentence(scores, fit.found, order, baseline), table, pairs
 
 
 def _check_labels(scores: ItemScores, counts: Ints) -> None:
@@ -262,12 +279,10 @@ def _corrected(scores: ItemScores, metric: Metric, families: Ints | None, baseli
     means, influence, worth, weights, apart = corrected_means(scores.values, labels, member, clusters)
     errors = _Errors(influence, influence, np.minimum.outer(worth, worth), worth)
     fit, counts = _by_influence(scores, metric, families, means, errors), np.isfinite(labels).sum(axis=1)
-    order = np.argsort(-metric.sign * means, kind="stable")
-    judged = {"judge": scores.values.mean(axis=1)[order].tolist(), "labels": counts[order].tolist()}
     rough = np.zeros(fit.found.worth.shape, dtype=np.bool_)
-    table = _rows(scores, fit, order, rough[0], baseline).with_columns(
-        pl.Series(name, one) for name, one in judged.items()
-    )
+    order, sentence, table, pairs = _ordered(scores, fit, (rough[0], rough), baseline)
+    judged = {"judge": scores.values.mean(axis=1)[order].tolist(), "labels": counts[order].tolist()}
+    table = table.with_columns(pl.Series(name, one) for name, one in judged.items())
     detectable = float(np.median(fit.found.detectable()[np.triu_indices(len(order), 1)]))
     names, bound = np.array(scores.systems), t_quantiles(1 - _CHOSEN / (2 * len(order)), worth - 1)
     span = " to ".join(f"{one:,}" for one in sorted({counts.min(), counts.max()}))
@@ -281,11 +296,8 @@ def _corrected(scores: ItemScores, metric: Metric, families: Ints | None, baseli
         notes.insert(0, f"Warning: the judge scores labelled items of {some} unlike the others: not drawn by chance?")
     if some := ", ".join(names[worth < _FEW_LABELS][:_NAMED]):
         notes.append(f"few: {some}: fewer than {_FEW_LABELS} labelled items or clusters; read intervals with care.")
-    sentence, pairs = (
-        _sentence(scores, fit.found, order, baseline),
-        _pair_rows(scores, fit.found, order, rough, baseline),
-    )
-    return ScoreComparison(sentence, scores.said, notes, table, pairs, detectable, None, None, None)
+    figures = (detectable, None, None, None)
+    return ScoreComparison(sentence, scores.said, notes, table, pairs, *figures, scores, fit.found, families)
 
 
 def _sorted(scores: ItemScores) -> ItemScores:
@@ -388,9 +400,9 @@ def _rough(scores: ItemScores, tables: Floats, metric: Metric) -> tuple[Bools, B
     low, high = _scales(scores, metric)[0].T[:, :, None]
     hits, misses = (scores.values == end for end in (high, low))
     counted = np.asarray((hits | misses | np.isnan(scores.values)).all(axis=1))
-    blocks, (won, lost) = _blocks(tables), (one.astype(np.float64) for one in (hits, misses))
+    blocks, won = _blocks(tables), hits.astype(np.float32) @ misses.T.astype(np.float32)
     one = (times_too_few(blocks[:, :, 0], blocks[:, :, 1]) > 1) & ~counted
-    pair = one[:, None] | one | (won @ lost.T + lost @ won.T < FEW_APART) & counted[:, None] & counted
+    pair = one[:, None] | one | (won + won.T < FEW_APART) & counted[:, None] & counted
     if np.isfinite(scores.values).all():
         for row in np.flatnonzero(~counted).tolist():
             apart = times_too_few(blocks[row, :, 0] - blocks[:, :, 0], blocks[:, :, 1]) > SKEWED_PAIR
@@ -439,13 +451,25 @@ def _by_influence(scores: ItemScores, metric: Metric, families: Ints | None, mea
     found = differences(
         metric, means, error, parts, least, families=families, blind=blind, worth=errors.worth, drawn=drawn
     )
-    half = t_quantiles(0.975, np.maximum(freedom - 1, 1.0)) * np.sqrt((errors.of_means**2).sum(axis=1))
     draws = metric.sign * np.random.default_rng(0).multivariate_normal(means, products, _RESAMPLES, method="eigh")
     first = np.bincount(draws.argmax(axis=1), minlength=len(means)) / _RESAMPLES
-    scales, free = _scales(scores, metric)
-    low = np.where(free, means - half, np.maximum(means - half, scales[:, 0]))
-    high = np.where(free, means + half, np.minimum(means + half, scales[:, 1]))
+    low, high = _limits_of(scores, metric, means, errors)
     return _Fit(found, np.minimum(low, means), np.maximum(high, means), first)
+
+
+def _limits_of(scores: ItemScores, metric: Metric, means: Floats, errors: _Errors) -> Limits:
+    """The interval of each mean whose errors are known, by the rules of means of complete columns."""
+    (scales, free), clusters = _scales(scores, metric), errors.of_means.shape[1]
+    every = [scores.values] if scores.labels is None else [scores.values, scores.labels]
+    parts = errors.of_means * np.sqrt((clusters - 1) / clusters)
+    low, high = bent_limits(means, parts, np.full(means.shape, clusters), errors.freedom)
+    for row in np.flatnonzero(~free).tolist():
+        (least, most), seen = scales[row], np.concatenate([one[row] for one in every])
+        share, counts = (means[row] - least) / (most - least), bool(np.isin(seen[np.isfinite(seen)], scales[row]).all())
+        made = share_interval(float(np.clip(share, 0, 1)), parts[row] / (most - least), len(scores.items),
+                              float(errors.freedom[row]), counts=counts)  # fmt: skip
+        low[row], high[row] = least + (most - least) * np.array([made.low, made.high])
+    return low, high
 
 
 def _pair_worth(inverse: Floats, there: Bools, member: Ints, clusters: int) -> tuple[Floats, Floats]:

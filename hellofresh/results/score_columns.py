@@ -13,28 +13,23 @@ import polars as pl
 
 from hellofresh.core.errors import DataError, UnknownNameError
 
-_WORDS_OF_NONE = ("n/a", "na", "#n/a", "#div/0!", "none", "null", "missing", "error", "timeout", "failed to run", "oom")
-_MISSING = (*_WORDS_OF_NONE, *"-?\u2013\u2014")
+_MISSING = ("n/a", "n.a.", "<na>", "na", "#n/a", "#div/0!", "#value!", "#ref!", "none", "null", "missing", "error",
+            "timeout", "failed to run", "oom", *"-?\u2013\u2014")  # fmt: skip
 """Cells, in small letters, that say that there is no score; each is a reason of its own."""
+_PAIRS = ("true/false pass/fail passed/failed yes/no right/wrong success/failure resolved/unresolved y/n ✓/✗ ✔/✘ ✅/❌ "
+          "ja/nein wahr/falsch oui/non vrai/faux")  # fmt: skip
 _WORDS: tuple[Mapping[str, float], ...] = (
-    {"true": 1, "false": 0},
-    {"pass": 1, "fail": 0},
-    {"passed": 1, "failed": 0},
-    {"yes": 1, "no": 0},
-    {"correct": 1, "incorrect": 0, "wrong": 0},
-    {"right": 1, "wrong": 0},
-    {"success": 1, "failure": 0, "fail": 0},
-    {"resolved": 1, "unresolved": 0},
-    {"win": 1, "tie": 0.5, "loss": 0},
-    {"c": 1, "i": 0, "p": 0.5, "n": 0},
-    {"y": 1, "n": 0},
-    {"✓": 1, "✗": 0, "✔": 1, "✘": 0},
+    *({good: 1.0, bad: 0.0} for good, _, bad in (pair.partition("/") for pair in _PAIRS.split())),
+    {"correct": 1.0, "incorrect": 0.0, "wrong": 0.0},
+    {"success": 1.0, "fail": 0.0},
+    {"win": 1.0, "tie": 0.5, "loss": 0.0},
+    {"c": 1.0, "i": 0.0, "p": 0.5, "n": 0.0},
 )
 _NO_SCORE = re.compile(
     r"(^|[_\W])(n|num|count|counts|tokens?|duration|time|seconds|secs|ms|latency|iterations?|steps?|difficulty|length|len|"
     r"cost|price|year|month|date|timestamp|index|idx|level|fold|turn|position|age|size|words|chars|characters|labels?|"
     r"target|gold|truth|answer|choice|weight|row|line|split|seed|std|stdev|stddev|stderr|sem|variance|ci)s?($|[_\W])|"
-    r"^(is|has)_(?!correct)|^std_|standard[_\W](error|deviation)"
+    r"^(is|has)_(?!correct)|^std_|__(min|max)$|standard[_\W](error|deviation)"
 )
 """Names of columns that describe an item or a run."""
 _ID = re.compile(r"(^|[_\W])(id|ids|uid|uuid|key|hash|number|no|nr)($|[_\W])")
@@ -43,7 +38,8 @@ _REPEATS = re.compile(
     r"attempt|draw|split)[\W_]*\d+$", re.IGNORECASE,
 )  # fmt: skip
 _TOTALS = re.compile(
-    r"(grand |macro |micro |weighted |overall )?(average|avg|mean|total|overall|sum|all|aggregate|median|std|score)\.?"
+    r"(grand |macro |micro |weighted |overall )?(average|avg|mean|total|overall|sum|all|aggregate|median|std|score|"
+    r"mittelwert|durchschnitt|gesamt|summe|moyenne|promedio)\.?"
 )
 _SUBTOTALS = r"(^|[\W_])(average|avg|mean|total|subtotal|overall|sum|aggregate)([\W_]|$)"
 _MOST, _UNLIKE, _SHOWN, _LONGEST_TOTAL = 1e100, 30.0, 6, 40
@@ -63,14 +59,17 @@ def numbers_of(score: pl.Series, long: pl.DataFrame) -> list[pl.Series]:
     Raises:
         DataError: if a cell is neither in the form of the others nor known to say that there is no score.
     """
-    none = pl.Series("why", [None] * len(score), dtype=pl.String)
+    none = pl.repeat(None, len(score), dtype=pl.String, eager=True)
     why = long["why"].cast(pl.String) if "why" in long.columns else none
     if score.dtype == pl.String:
-        small, text = score.str.strip_chars().str.to_lowercase(), cells_of(score)
+        text = cells_of(score)
+        small = score.set(text.is_not_null(), None).str.strip_chars().str.to_lowercase()
         why = pl.select(pl.when(small.is_in(_MISSING)).then(small).otherwise(why).alias("why")).to_series()
-        parts = pl.DataFrame({"system": long["system"], "text": text}).with_row_index("row").partition_by("system")
-        read = [part.select("row", read_form(part["text"]).alias("score")) for part in parts]
-        made = pl.concat(read).sort("row")["score"] if read else text.cast(pl.Float64)
+        made = text.cast(pl.Float64, strict=False)
+        if made.null_count() > text.null_count():
+            parts = pl.DataFrame({"system": long["system"], "text": text}).with_row_index("row").partition_by("system")
+            read = [part.select("row", read_form(part["text"]).alias("score")) for part in parts]
+            made = pl.concat(read).sort("row")["score"]
         bad = long.with_columns(score.alias("read")).filter(text.is_not_null() & made.is_null())
         for row in bad.head(1).iter_rows(named=True):
             where, expected = f"item {row['item']}, system {row['system']}", "numbers; an empty cell is missing"
@@ -97,7 +96,7 @@ def read_form(text: pl.Series) -> pl.Series:
         return found
     there = text.drop_nulls()
     if there.len() and there.str.ends_with("%").all():
-        return text.str.strip_suffix("%").str.strip_chars().cast(pl.Float64, strict=False) / 100
+        return read_form(text.str.strip_suffix("%").str.strip_chars()) / 100
     decimals = text.str.replace(",", ".", literal=True)
     commas = there.filter(there.str.contains(","))
     if commas.len() and commas.str.contains(r"^[-+]?[1-9]\d{0,2}(,\d{3})+$").all():
@@ -107,9 +106,7 @@ def read_form(text: pl.Series) -> pl.Series:
     for words in _WORDS:
         if there.is_in([*words, "1", "0"]).all():
             every = {**words, "1": 1.0, "0": 0.0}
-            return text.replace_strict(
-                [*every], [float(one) for one in every.values()], default=None, return_dtype=pl.Float64
-            )
+            return text.replace_strict([*every], [*every.values()], default=None, return_dtype=pl.Float64)
     return found
 
 
@@ -164,7 +161,10 @@ def systems_of(frame: pl.DataFrame, index: Sequence[str], asked: Sequence[str], 
     systems = list(asked) or numeric
     if not systems:
         fix = "Name the columns of a long table: --item, --system, --score."
-        raise DataError("no column of numbers", where=", ".join(frame.columns)[:200], fix=fix, code="missing-column")
+        where = ", ".join(
+            f"{name}: {cells[0]!r}" if len(cells := frame[name].head(1)) else name for name in frame.columns
+        )
+        raise DataError("no column of numbers", where=where[:200], fix=fix, code="missing-column")
     if not asked:
         systems = _alike(frame, systems, said)
         _no_repeats(systems)

@@ -38,9 +38,9 @@ _NAMES = {
              "input_idx", "prompt_id", "task_id", "example_id", "query_id", "qid", "dataset_name", "dataset",
              "problem_id", "problem", "question", "instruction", "instance", "query", "prompt", "task", "topic", "id",
              "name"),
-    "system": ("system", "system_name", "model", "model_id", "model_name", "method", "classifier_name", "classifier",
-               "algorithm", "generator", "generator_name", "method_name", "algorithm_name", "solver", "agent", "engine",
-               "provider", "approach", "estimator", "team", "run_id"),
+    "system": ("system", "system_name", "model", "model_id", "model_name", "model.name", "method", "classifier_name",
+               "classifier", "algorithm", "generator", "generator_name", "method_name", "algorithm_name", "solver",
+               "agent", "engine", "provider", "approach", "estimator", "team", "run_id"),
     "score": ("score", "evaluation.score", "value", "correct", "is_correct", "acc", "accuracy", "exact_match",
               "resolved", "rating", "reward", "preference", "passed", "pass", "success", "metric_value", "result", "f1",
               "loss", "error_rate", "runtime", "main_score"),
@@ -157,7 +157,10 @@ def _as_table(where: str) -> Iterator[None]:
         pl.exceptions.PolarsError, ValueError, KeyError, TypeError, AttributeError, RecursionError,
         zipfile.BadZipFile, NotImplementedError,
     ) as error:  # fmt: skip
-        what = f"not a table ({(str(error).splitlines() or [''])[0][:200]})"
+        why = (str(error).splitlines() or [""])[0][:200].replace(
+            "defined in 'Schema'", "the first line has column names"
+        )
+        what = f"not a table ({why})"
         raise DataError(what, where=where, expected=TABLES, code="bad-table") from None
 
 
@@ -234,7 +237,7 @@ def _selected(frame: pl.DataFrame, taken: Mapping[str, str], said: list[str]) ->
         *(pl.col(name).alias(other) for name, other in list(others.items())[:20] if other != "other why"),
         *([pl.col("why")] if "why" in frame.columns else []),
     )
-    long = long.with_columns(pl.col("item", "system").cast(pl.String))
+    long = long.with_columns(pl.col("item").cast(pl.String).str.strip_chars(), pl.col("system").cast(pl.String))
     scores = numbers_of(long["score"], long)
     scores += [numbers_of(long["human"], long)[0].alias("human")] if taken["human"] else []
     long = long.with_columns(*scores, pl.all().exclude("score", "why", "human").cast(pl.String, strict=False))
@@ -256,7 +259,7 @@ def taken_of(frame: pl.DataFrame, names: ColumnNames) -> dict[str, str]:
             found.sort(key=lambda name: frame[name].n_unique() < 2)
         if part in ("item", "score"):
             found = [name for name in found if name not in taken.values()]
-        if part == "item":
+        if part == "item" and len(found) > 1:
             found.sort(key=lambda name: not _tells_apart(frame, name, taken))
         taken[part] = getattr(names, part) or next(iter(found), "")
         if taken[part] and taken[part] not in frame.columns:
@@ -310,10 +313,8 @@ def _transposed(frame: pl.DataFrame, taken: dict[str, str], said: list[str]) -> 
     Raises:
         DataError: if a system has several rows, or columns are not of one scale: the score is to be named.
     """
-    systems, texts = (
-        frame[taken["system"]],
-        [taken[part] for part in ("item", "repeat", "cluster", "human") if taken[part]],
-    )
+    systems = frame[taken["system"]]
+    texts = [taken[part] for part in ("item", "repeat", "cluster", "human") if taken[part]]
     items = [name for name in numeric_columns(frame) if name not in (taken["system"], *texts)]
     spans = scales_of(frame, items)
     if len(items) < _FEWEST or systems.n_unique() < frame.height or unlike(spans) or texts:
@@ -381,28 +382,26 @@ def _arranged(long: pl.DataFrame, said: list[str], names: ColumnNames) -> ItemSc
     long = without_totals(long, said)
     long, said = _scaled(long, names.scale, said)
     different = pl.col("repeat").n_unique() if "repeat" in long.columns else pl.lit(1)
-    scored = long.drop_nulls("score")
+    systems, items = (long[name].unique(maintain_order=True) for name in ("system", "item"))
+    places = (pl.col(name).replace_strict(known, range(len(known)), return_dtype=pl.Int64).alias(f"at {name}")
+              for name, known in (("system", systems), ("item", items)))  # fmt: skip
+    scored = long.drop_nulls("score").with_columns(*places)
     means = [pl.col(name).mean() for name in ("score", "human") if name in scored.columns]
-    cells = scored.group_by("system", "item", maintain_order=True).agg(pl.len(), different.alias("different"), *means)
-    for row in cells.filter(pl.col("len") > pl.col("different")).head(1).iter_rows(named=True):
-        raise DataError(
-            f"{row['len']} scores of the system {row['system']!r} on the item {row['item']!r}", expected="one",
-            fix=_of_duplicates(scored, row), code="duplicate-score",
-        )  # fmt: skip
-    systems = long["system"].unique(maintain_order=True)
-    items = long["item"].unique(maintain_order=True)
+    at, cells = ["at system", "at item"], scored
+    if scored.select(pl.col(at[0]) * len(items) + pl.col(at[1])).to_series().n_unique() != scored.height:
+        cells = scored.group_by(at, maintain_order=True).agg(pl.len(), different.alias("different"), *means)
+        for row in cells.filter(pl.col("len") > pl.col("different")).head(1).iter_rows(named=True):
+            system, item = systems[row["at system"]], items[row["at item"]]
+            raise DataError(f"{row['len']} scores of the system {system!r} on the item {item!r}", expected="one",
+                            fix=_of_duplicates(scored, system, item), code="duplicate-score")  # fmt: skip
     shown = list(map(clean_name, systems))
     if alike := [name for name in shown if shown.count(name) > 1]:
         what = f"two systems whose names look alike: {alike[0]!r}"
         raise DataError(what, expected="a name each", code="duplicate-system")
     check_size(len(systems), len(items), ", ".join(said)[:300])
-    places = (
-        cells[name].replace_strict(known, range(len(known)), return_dtype=pl.Int64).to_numpy()
-        for name, known in (("system", systems), ("item", items))
-    )
-    at, arrays = tuple(places), [np.full((len(systems), len(items)), np.nan) for _ in means]
+    arrays = [np.full((len(systems), len(items)), np.nan) for _ in means]
     for array, name in zip(arrays, ("score", "human"), strict=False):
-        array[at] = cells[name].to_numpy()
+        array[tuple(cells[place].to_numpy() for place in at)] = cells[name].to_numpy()
     values, labels = arrays[0], arrays[-1] if names.human else None
     if bare := [name for name, row in zip(shown, values, strict=True) if not np.isfinite(row).any()]:
         fix = f"Leave it out: --without {bare[0]}"
@@ -478,9 +477,9 @@ def _reasons(
     return found
 
 
-def _of_duplicates(scored: pl.DataFrame, row: Mapping[str, object]) -> str:
+def _of_duplicates(scored: pl.DataFrame, system: str, item: str) -> str:
     """What would tell the scores of one cell apart."""
-    same = scored.filter(pl.col("system") == row["system"], pl.col("item") == row["item"])
+    same = scored.filter(pl.col("system") == system, pl.col("item") == item)
     apart = [
         name for name, text in same.to_dict().items() if name.startswith("other ") and text.n_unique() == same.height
         and not text.str.contains(r"^-?\d+\.\d+$|.{60}").any()

@@ -37,7 +37,7 @@ def read_table(path: Path, name: str = "") -> pl.DataFrame:
     """
     name, ending = name or path.stem, path.suffix.lower()
     if ending == ".parquet":
-        return _flat_structs(pl.read_parquet(path))
+        return _flat_structs(pl.read_parquet(path, glob=False))
     if ending in (".csv", ".tsv", ".tab"):
         return _table(path)
     if ending == ".eval":
@@ -57,10 +57,10 @@ def _table(path: Path) -> pl.DataFrame:
     """A table of texts. Its separator is the one that its first line has most of; an id is a text, so that 00 stays."""
     with path.open("rb") as file:
         head = file.readline(_LONGEST_HEAD)
-    if b"\0" in head:
-        raise ValueError("not text in UTF-8")
+    if b"\0" in head or "\ufffd" in head.decode(errors="replace"):
+        raise ValueError("not text in UTF-8; save it as 'CSV UTF-8'")
     separator = max(",", ";", "\t", "|", key=lambda sign: head.count(sign.encode()))
-    frame = pl.read_csv(path, separator=separator, infer_schema=False)
+    frame = pl.read_csv(path, separator=separator, infer_schema=False, glob=False)
     if twice := [name for name in frame.columns if re.search(r"_duplicated_\d+$", name)]:
         raise ValueError(f"two columns are called {twice[0].rpartition('_duplicated_')[0]!r}")
     return frame

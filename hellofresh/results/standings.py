@@ -9,6 +9,7 @@
 - Every pair is compared by the task's headline metric as in `hellofresh.stats.ranking` (step-down max-t).
   Two systems, a system and an unranked entry, and two unranked entries are three questions, so they are three families
   of tests.
+- Pairs of systems that people rated are those of `hellofresh.judging.comparison`, by the same rater on the same post.
 - Rank intervals and tie groups follow from the pairs that differ significantly.
 """
 
@@ -28,6 +29,7 @@ from hellofresh.results.split.tables import PairDifference
 from hellofresh.stats.arrays import Bools, Floats, Ints
 from hellofresh.stats.draws import draw_jointly, first_place
 from hellofresh.stats.intervals import clusters_worth, few_clusters
+from hellofresh.stats.multiway import ClusteredMean
 from hellofresh.stats.paired import difference_interval
 from hellofresh.stats.ranking import Differences, all_differences, halves_agree, rank_systems, samples_to_overtake
 
@@ -163,15 +165,21 @@ def _common(systems: Sequence[System], ground: Bools) -> Bools:
     return found
 
 
-def standings_of(panel: Panel, *, resamples: int | None = None) -> Standings:
+RaterTests = Mapping[tuple[str, str], tuple[ClusteredMean, float]]
+"""By the origins of two systems, their difference by the same raters and its adjusted p-value."""
+
+
+def standings_of(panel: Panel, *, resamples: int | None = None, tests: RaterTests | None = None) -> Standings:
     """Ranks of the systems of a split, and all its pairs.
 
     Args:
         panel: the split.
         resamples: for the probability of being first; by the number of systems if left out.
+        tests: pairs whose difference is known over raters, too.
     """
     ranked, compared = fields_of(panel)
     among, beside = _differences(panel, ranked, ranked=True), _differences(panel, compared, ranked=False)
+    among, beside = _over_raters(ranked, among, tests or {}), _over_raters(compared, beside, tests or {})
     out = [system.name for system in panel.systems if system not in compared.systems]
     notes = [f"Judged too few samples to be compared: {', '.join(out)}."] if out else []
     if ranked.systems and among is None:
@@ -210,6 +218,20 @@ def _differences(panel: Panel, field: Field, *, ranked: bool) -> Differences | N
     kinds = field.ranked[:, None].astype(np.int64) + field.ranked
     families = np.where((kinds == 2) == ranked, kinds, -1)
     return all_differences(_tables(panel, field), panel.task.headline, families=families)
+
+
+def _over_raters(field: Field, found: Differences | None, tests: RaterTests) -> Differences | None:
+    names = ("difference", "low", "high", "standard_error", "p_value", "adjusted", "worth")
+    new = {} if found is None else {name: getattr(found, name).copy() for name in names}
+    places = {system.origin: k for k, system in enumerate(field.systems)}
+    for pair, (mean, adjusted) in tests.items():
+        for (one, two), sign in ((pair, 1), (pair[::-1], -1)):
+            ends = sorted((sign * mean.low, sign * mean.high))
+            values = (sign * mean.value, *ends, mean.standard_error, mean.p_value, adjusted, mean.df + 1)
+            for table, value in zip(new.values(), values, strict=False):
+                if one in places and two in places:
+                    table[places[one], places[two]] = value
+    return found and replace(found, **new)
 
 
 def _tables(panel: Panel, field: Field) -> Floats:

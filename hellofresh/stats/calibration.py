@@ -10,8 +10,11 @@ In three calibrated worlds of benchmarks/coverage.py (1,000 repeats each) the te
 
 Intervals of the Brier score and of AUC are cluster Wilson's (`hellofresh.stats.intervals`), with Satterthwaite's
 degrees of freedom; the variance of AUC is DeLong's, by clusters. Where no cluster moves it (such as an AUC of 1), the
-effective number of clusters is the number of samples. Chance biases reliability and resolution upwards like ECE, and
-again in each resample: their intervals are mirrored about the estimate, which removes that. Sources: Naeini, Cooper and
+effective number of clusters is the number of samples. Chance biases reliability and resolution upwards like ECE: their
+intervals are the jackknife's about the value without its bias, and reach to the estimate; no resolution is above
+1/4. In nine worlds of 40 to 2,000 samples (2,000 repeats each) they held the truth in 91.5% to 95.3% (reliability;
+97.7% and more where it is near 0) and 92.5% to 95.7% (resolution); with 20 samples in 10 bins only in 88.1% and 89.6%.
+Sources: Naeini, Cooper and
 Hauskrecht, AAAI 2015 (ECE); Kumar, Liang and Ma, NeurIPS 2019 (its bias, by the normal distribution of each bin's
 error); Vaicenavicius and others, AISTATS 2019 (testing calibration); Cameron, Gelbach and Miller, Review of Economics
 and Statistics 90 (2008), 414-427 (signs by cluster); Murphy, Journal of Applied Meteorology 12 (1973), 595-600, and
@@ -29,11 +32,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hellofresh.stats.arrays import Floats, Ints
-from hellofresh.stats.clusters import cluster_sums, cluster_weights, effective_clusters, members, percentile_limits
+from hellofresh.stats.clusters import cluster_sums, effective_clusters, members
 from hellofresh.stats.intervals import (
     Interval,
     Method,
     cluster_wilson_limits,
+    jackknife_interval,
     metric_interval,
     normal_below,
     share_interval,
@@ -116,7 +120,6 @@ def calibrate(
     groups: Ints | None = None,
     *,
     bins: int = 10,
-    resamples: int = 2_000,
     seed: int = 0,
 ) -> Calibration:
     """Compute all measures of calibration, with intervals by groups.
@@ -126,8 +129,7 @@ def calibrate(
         confidences: shape (n,), probability that the label is 1, from 0 to 1.
         groups: shape (n,), equal numbers for samples of one group; None if all are independent.
         bins: number of bins of either kind; bins of equal mass are fewer if many confidences are equal.
-        resamples: number of resamples.
-        seed: the same seed and data give the same limits.
+        seed: of the tests of calibration.
 
     Raises:
         ValueError: if there are no samples, shapes differ, or a confidence is not between 0 and 1.
@@ -137,14 +139,10 @@ def calibrate(
     counted = labels.size, clusters, float(effective_clusters(np.bincount(member).astype(np.float64)))
     squares = cluster_sums(_SQUARES.statistics(np.ones(labels.size), (confidences - labels) ** 2), member, clusters)
     width, mass = (_bin_sums(labels, confidences, edges, member, clusters) for edges in _edges(confidences, bins))
-    drawn = [
-        _decomposed(np.tensordot(weights.astype(np.float64), width, axes=1))
-        for weights in cluster_weights(clusters, resamples, np.random.default_rng(seed))
-    ]
-    draws = np.concatenate(drawn, axis=1)
     brier, auc = float(np.mean((confidences - labels) ** 2)), area_under_curve(labels, confidences)
     reliability, resolution, uncertainty = map(float, _decomposed(width.sum(axis=0)))
     ece, ece_mass = (_binned_error(sums, seed) for sums in (width, mass))
+    without, sizes = _decomposed(width.sum(axis=0) - width), width[..., 0].sum(axis=1)
     return Calibration(
         ece=ece,
         ece_mass=ece_mass,
@@ -154,8 +152,8 @@ def calibrate(
         resolution=resolution,
         uncertainty=uncertainty,
         within=brier - (reliability - resolution + uncertainty),
-        reliability_interval=_mirrored(reliability, draws[0], counted),
-        resolution_interval=_mirrored(resolution, draws[1], counted),
+        reliability_interval=_of_part(reliability, without[0], sizes, 1.0),
+        resolution_interval=_of_part(resolution, without[1], sizes, 0.25),
         uncertainty_interval=_of_uncertainty(labels, member, clusters),
         auc=auc,
         auc_interval=_of_area(auc, labels, confidences, member, counted),
@@ -186,12 +184,22 @@ def _of_uncertainty(labels: NDArray[np.int8], member: Ints, clusters: int) -> In
     return replace(share, low=min(ends), high=0.25 if share.low <= 0.5 <= share.high else max(ends))
 
 
-def _mirrored(value: float, draws: Floats, made_of: tuple[int, int, float]) -> Interval:
-    """The interval of a part of the Brier score, between 0 and 1: quantiles of resamples, mirrored about the value."""
-    if made_of[1] == 1:
-        return Interval(0.0, 1.0, Method.NONE, *made_of)
-    low, high = (float(np.clip(2 * value - limit, 0, 1)) for limit in reversed(percentile_limits(draws)))
-    return Interval(low, high, Method.MIRRORED, *made_of)
+def _of_part(value: float, without: Floats, sizes: Floats, most: float) -> Interval:
+    """The interval of a part of the Brier score, from 0 to the most that it can be.
+
+    Args:
+        value: its estimate.
+        without: shape (g,), the same without each cluster.
+        sizes: shape (g,), samples in each.
+        most: the highest possible value.
+    """
+    clusters, n = sizes.size, round(float(sizes.sum()))
+    debiased = min(max(value - (clusters - 1) * (float(without.mean()) - value), 0.0), most)
+    made = jackknife_interval(debiased, without, n, sizes, limits=(0.0, most))
+    if made.high - made.low < 1e-12:  # no cluster moves it
+        wide = share_interval(value / most, np.zeros(clusters), n, made.effective_clusters)
+        made = replace(wide, low=most * wide.low, high=most * wide.high)
+    return replace(made, low=min(made.low, value), high=max(made.high, value))
 
 
 def _binned_error(sums: Floats, seed: int) -> BinnedError:
@@ -313,10 +321,10 @@ def _decomposed(sums: Floats) -> list[Floats]:
     """Reliability, resolution and uncertainty of sums by bin, shape (..., bins, 3), each of shape (...)."""
     count, confidence, positive = np.moveaxis(sums, -1, 0)
     n = count.sum(axis=-1)
-    base = positive.sum(axis=-1) / n
+    base = ratio(positive.sum(axis=-1), n)
     stated, share = ratio(confidence, count), ratio(positive, count)
-    reliability = (count * (stated - share) ** 2).sum(axis=-1) / n
-    resolution = (count * (share - base[..., None]) ** 2).sum(axis=-1) / n
+    reliability = ratio((count * (stated - share) ** 2).sum(axis=-1), n)
+    resolution = ratio((count * (share - base[..., None]) ** 2).sum(axis=-1), n)
     return [reliability, resolution, base * (1 - base)]
 
 

@@ -173,8 +173,12 @@ def _moved(values: Floats, half: Bools) -> tuple[float, float]:
 
 
 def pair_spread(one: Floats, two: Floats) -> tuple[float, float]:
-    """The standard deviation of a pair's differences by item, and its ratio to what independent systems would have."""
+    """The standard deviation of a pair's differences by item, and its ratio to what independent systems would have;
+    nan without two items that both have.
+    """
     both = np.isfinite(one) & np.isfinite(two)
+    if both.sum() < 2:
+        return float("nan"), float("nan")
     own = float((one[both] - two[both]).std(ddof=1))
     alone = sqrt(float(one[both].var(ddof=1) + two[both].var(ddof=1)))
     return own, own / alone if alone else float("nan")

@@ -64,7 +64,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from hellofresh.stats.arrays import Bools, Floats
+from hellofresh.stats.arrays import Bools, Floats, Ints
 from hellofresh.stats.clusters import LEVEL, effective_clusters, from_share, shares
 from hellofresh.stats.metrics import ClassCounts, Metric, RankPairs, WeightedValues, ratio
 
@@ -300,7 +300,7 @@ def jackknife_interval(
     return Interval(*t_limits(value, error, effective - 1, limits), Method.JACKKNIFE, n, clusters, effective)
 
 
-def share_interval(value: float, moved: Floats, n: int, effective: float) -> Interval:
+def share_interval(value: float, moved: Floats, n: int, effective: float, *, counts: bool = False) -> Interval:
     """Wilson's interval of a share, such as AUC, from what each cluster adds to its error; if none adds anything, with
     as many samples as there are effective clusters.
 
@@ -308,32 +308,50 @@ def share_interval(value: float, moved: Floats, n: int, effective: float) -> Int
         value: the share.
         moved: shape (g,), the clusters' parts, which add up to 0.
         n, effective: samples, and effective clusters.
+        counts: whether each sample is a hit or a miss, some of them estimated: Agresti and Coull's, and n samples
+            tell no more than n.
     """
-    clusters, samples, freedom = moved.size, effective, effective - 1
+    clusters, samples, freedom, limits = moved.size, effective, effective - 1, wilson_limits
     variance = clusters / (clusters - 1) * float(moved @ moved)
     if variance > 1e-20 and 0 < value < 1:
-        samples, freedom = value * (1 - value) / variance, min(freedom, float(_freedom(moved)))
+        samples = value * (1 - value) / variance
+        if counts:
+            samples, limits = min(samples, n), counted_limits
+        else:
+            freedom = min(freedom, float(_freedom(moved)))
     quantile = t_quantiles((1 + LEVEL) / 2, np.array(max(freedom, 1.0)))
-    low, high = (float(end) for end in wilson_limits(np.array(value), np.array(samples), quantile))
+    low, high = (float(end) for end in limits(np.array(value), np.array(samples), quantile))
     return Interval(low, high, Method.CLUSTER_WILSON, n, clusters, effective)
 
 
 def unbounded_limits(sums: Floats, sizes: Floats) -> Limits:
-    """Limits of means of numbers without a scale, such as seconds.
+    """Limits of means of numbers without a scale, such as seconds; see `bent_limits`.
+
+    Args:
+        sums, sizes: shape (systems, g), sum of the numbers in each cluster, and how many they are.
+    """
+    total = sizes.sum(axis=1)
+    means = sums.sum(axis=1) / total
+    parts = (sums - means[:, None] * sizes) / total[:, None]
+    return bent_limits(means, parts, np.count_nonzero(sizes, axis=1), effective_clusters(sizes))
+
+
+def bent_limits(means: Floats, parts: Floats, g: Ints, effective: Floats) -> Limits:
+    """Limits of means without a scale, from what each cluster adds to their errors.
 
     The longer, on each side, of t and of Hall's transformation of t, which takes skewness out (JRSS B 54 (1992),
     221-228), with Satterthwaite's degrees of freedom. Without variation there is no interval: both limits are nan.
 
     Args:
-        sums, sizes: shape (systems, g), sum of the numbers in each cluster, and how many they are.
+        means: shape (systems,).
+        parts: shape (systems, clusters), the clusters' parts in the errors.
+        g, effective: shape (systems,), clusters, and effective clusters.
     """
-    means, skew = sums.sum(axis=1) / sizes.sum(axis=1), _skewness_of_mean(sums, sizes)
-    moved, g = sums - means[:, None] * sizes, np.count_nonzero(sizes, axis=1)
-    error = np.sqrt(g / np.maximum(g - 1, 1) * (moved**2).sum(axis=1)) / sizes.sum(axis=1)
+    skew, error = _skewness(parts, g), np.sqrt(g / np.maximum(g - 1, 1) * (parts**2).sum(axis=1))
     error[(g < 2) | (error <= 1e-12 * np.abs(means))] = np.nan
-    most = np.maximum(effective_clusters(sizes) - 1, 1)
+    most = np.maximum(effective - 1, 1)
     plain = t_quantiles((1 + LEVEL) / 2, most)
-    surer = t_quantiles((1 + LEVEL) / 2, np.clip(_freedom(moved), 1, most))
+    surer = t_quantiles((1 + LEVEL) / 2, np.clip(_freedom(parts), 1, most))
     bent = np.where(np.abs(skew) < 1e-6, 1e-6, skew)
     ends = [3 / bent * (np.cbrt(1 + bent * (side * surer - bent / 6)) - 1) for side in (1, -1)]
     return means - np.maximum(plain, ends[0]) * error, means + np.maximum(plain, -ends[1]) * error
@@ -344,19 +362,14 @@ def times_too_few(sums: Floats, sizes: Floats) -> Floats:
     Techniques (1977), section 2.15, asks for 25 times the square of the skewness of the numbers.
 
     Args:
-        sums, sizes: as for `_skewness_of_mean`.
-    """
-    return np.asarray(_COCHRAN * _skewness_of_mean(sums, sizes) ** 2)
-
-
-def _skewness_of_mean(sums: Floats, sizes: Floats) -> Floats:
-    """The skewness of a mean, from the clusters' parts in it.
-
-    Args:
         sums, sizes: shape (..., g), sum of the numbers in each cluster, and how many they are.
     """
     moved = sums - ratio(sums.sum(axis=-1), sizes.sum(axis=-1))[..., None] * sizes
-    g = np.count_nonzero(sizes, axis=-1)
+    return np.asarray(_COCHRAN * _skewness(moved, np.count_nonzero(sizes, axis=-1)) ** 2)
+
+
+def _skewness(moved: Floats, g: Ints) -> Floats:
+    """The skewness of a mean, from the parts of g clusters in its error, shape (..., clusters)."""
     raw = ratio((moved**3).sum(axis=-1), (moved**2).sum(axis=-1) ** 1.5)
     return np.asarray(raw * np.sqrt(g * np.maximum(g - 1.0, 0)) / np.maximum(g - 2.0, 1))
 

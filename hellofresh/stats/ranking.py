@@ -231,7 +231,7 @@ def differences(
         bonferroni = t_quantiles(1 - (1 - LEVEL) / (2 * member.size), df[member])
         reach = t_quantiles(float(normal_below(largest)), df[member])
         quantile[member] = np.clip(reach, quantile[member], bonferroni)
-    low, high = _limits(difference, quantile * error[upper], adjusted >= SIGNIFICANCE, metric.span)
+    low, high = agreeing_limits(difference, quantile * error[upper], adjusted >= SIGNIFICANCE, metric.span)
     return Differences(
         metric,
         values,
@@ -246,8 +246,8 @@ def differences(
     )
 
 
-def _limits(difference: Floats, reach: Floats, unclear: Bools, span: float) -> tuple[Floats, Floats]:
-    """Limits of differences, within the metric's span."""
+def agreeing_limits(difference: Floats, reach: Floats, unclear: Bools, span: float) -> tuple[Floats, Floats]:
+    """Limits of differences within the metric's span, which hold 0 exactly where a difference is unclear."""
     low, high = difference - reach, difference + reach
     # If a limit is 0 but for rounding, the p-value decides its sign.
     low, high = np.where(unclear, np.minimum(low, 0.0), low), np.where(unclear, np.maximum(high, 0.0), high)

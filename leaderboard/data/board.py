@@ -275,8 +275,8 @@ class Board:
         found = [_result(row) for row in self.frame(Score, split, wanted, period=ALL_PERIODS).to_dicts()]
         if found and self.has(RatedRow, split):  # scores have intervals over other samples alone
             rated = self.rows(RatedRow, split, kind="person", criterion=found[0].headline.name, part="")
-            wide = {row.system: row for row in rated}
-            found = [_over_raters(one, wide[one.entry.system]) if one.entry.system in wide else one for one in found]
+            wide = {row.origin: row for row in rated}
+            found = [_over_raters(one, wide[one.entry.origin]) if one.entry.origin in wide else one for one in found]
         return sorted(found, key=lambda result: (-sign * result.headline.value, result.entry))
 
     def balance(self, split: SplitKey) -> list[PeriodBalance]:

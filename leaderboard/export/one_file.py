@@ -21,8 +21,13 @@ from leaderboard.export.copy import document, style
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 _STYLE = """
 main { padding: 1.25rem 1rem 3rem; max-width: 72rem; margin: 0 auto; }
-@media print { @page { margin: 1cm; } main { padding: 0; zoom: .54; } .hf h2 { margin: .7rem 0 .2rem; }
-  .hf li, .hf dd { max-width: none; } .hf td { padding-block: .2rem; } .hf-facts > * { grid-template: auto/20rem 1fr } }
+@media print { @page { margin: 1cm; } main { padding: 0; zoom: .5; } .hf h2 { margin: .5rem 0 .1rem; }
+  .hf ul, .hf dl { max-width: none; margin-block: .2rem; } .hf td { padding-block: .2rem; }
+  .hf dl.hf-facts { columns: 2; font-size: .8125rem; }
+  .hf-facts div { break-inside: avoid; } .hf .hf-facts div { grid-template-columns: 1fr 1fr; padding-block: .1rem; }
+  .hf .hf-row { min-height: 2rem; } .hf-heading:has([download]) { display: none; } .hf-foot { margin: 0; padding: 0; }
+  .hf .hf-scroll { overflow: visible; }
+  .hf .hf-scroll .hf-table :is(th, td) { white-space: normal; overflow-wrap: anywhere; } }
 """
 _LEFT, _WIDTH, _ROW, _MOST_IN_MATRIX = 180, 640, 22, 40
 

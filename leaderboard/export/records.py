@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from math import isfinite
 
 from hellofresh.core.editions import benchmark_task
 from hellofresh.core.files import canonical_json
 from hellofresh.core.intake import Intake
 from hellofresh.results.board.system_rows import SystemFacts
+from hellofresh.results.split.tables import Score
+from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import MAIN, to_json
 from leaderboard.components.markup import visible
 from leaderboard.components.scale import figure, plain_scale
@@ -33,14 +36,10 @@ def record_files(site: Site, *, instances: bool = False) -> Iterator[tuple[str, 
     """
     came_in, went_on, left_out = 0, 0, Counter[str]()
     for split in dict.fromkeys(split for _, split, _ in site.paths):
-        results = site.board.headlines(split)
-        came_in += len(results)
-        if why := _kept_back(site.board, split):
-            left_out[why] += len(results)
-            continue
-        standings, facts = site.board.standings(split), site.board.systems(split)
-        ranked = [result for result in results if result.entry.origin in standings]
-        left_out["not-ranked"] += len(results) - len(ranked)
+        ranked, rest = _results_to_export(site.board, split)
+        came_in += len(ranked) + rest.total()
+        left_out += rest
+        facts = site.board.systems(split)
         names = file_names(result.entry for result in ranked)
         for result in ranked if site.board.addresses.dataset else ():
             origin = result.entry.origin
@@ -50,6 +49,30 @@ def record_files(site: Site, *, instances: bool = False) -> Iterator[tuple[str, 
             went_on += path.endswith(".json")
             yield path, text
     yield LEDGER, canonical_json(to_json(Intake("results", came_in, went_on, left_out))) + "\n"
+
+
+def _results_to_export(board: Board, split: SplitKey) -> tuple[list[ScoreCell], Counter[str]]:
+    """One whole result of each ranked system of a split that may be exported, and the number of others by reason."""
+    results, standings, found = board.headlines(split), board.standings(split), dict[str, ScoreCell]()
+    entries = set(board.frame(Score, split)["origin"]) - {result.entry.origin for result in results}
+    why = _kept_back(board, split)
+    left_out = Counter({why or "no-headline": len(entries)})
+    for result in results:
+        origin = result.entry.origin
+        fault = why or ("" if origin in standings else "not-ranked") or ("repeated" if origin in found else "")
+        if fault := fault or _incomplete(split, result):
+            left_out[fault] += 1
+        else:
+            found[origin] = result
+    return list(found.values()), left_out
+
+
+def _incomplete(split: SplitKey, result: ScoreCell) -> str:
+    """What a result lacks, if anything."""
+    if split.task in TASKS and result.headline.name != TASKS[split.task].on(split.kind).headline.name:
+        return "no-headline"
+    finite = all(isfinite(number) for metric in result.metrics for number in (metric.value, metric.low, metric.high))
+    return "" if finite else "no-number"
 
 
 def _kept_back(board: Board, split: SplitKey) -> str:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
-
 import pytest
 
 from hellofresh.results.split.panel import Panel
@@ -23,9 +20,3 @@ def full_panel() -> Panel:
     build = Builder()
     release = build.release()
     return build.panel(full_entries(build, release), release)
-
-
-@pytest.fixture(scope="session")
-def stamp() -> Callable[[int], datetime]:
-    """Days of the quarter."""
-    return lambda day: datetime(2023, 4, 1, tzinfo=UTC) + timedelta(days=day)

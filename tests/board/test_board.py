@@ -64,7 +64,9 @@ def test_a_run_has_the_score_of_a_lenient_reading_beside_its_own(make, chat, loo
     for model in ("coin", f"openai:m@{chat.base_url}"):
         run = evaluate(workspace, Evaluation(quarter, task, model), lambda _: None)
     reveal(workspace, quarter, task, now())
-    score_quarter(workspace, quarter, tmp_path / "none")
+    for _ in range(2):  # as scored, and as stored
+        notes = score_quarter(workspace, quarter, tmp_path / "none").notes
+        assert [note for note in notes if "with answers read anywhere in the text, 1.000" in note]
     systems = pl.read_parquet(build_board(workspace).folder / "systems.parquet")
     stored = {origin: json.loads(record) for origin, record in systems.select("origin", "manifest").iter_rows()}
     assert [record["lenient"] for record in stored.values() if "lenient" in record] == [1.0]

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha1
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from collectors.claims import ClaimsSettings
 from collectors.claims import collect as collect_claims
 from collectors.notes.ratings import read_ratings
 from collectors.settings import EditsSettings
 from collectors.wikipedia.collect import collect as collect_edits
+from collectors.wikipedia.export import LOSSES, NO_USER
+from collectors.wikipedia.live import _GONE as GONE
+from collectors.wikipedia.live import collect_live
+from collectors.wikipedia.site import WikiSite
+from collectors.wikipedia.source import LiveSource
 from hellofresh.core.intake import Intake
 from hellofresh.core.quarters import Quarter
 from tests.collectors.notes.conftest import HELPFUL, NOT_HELPFUL, Dump, run
@@ -104,6 +111,93 @@ def test_no_edit_is_lost_in_silence(tmp_path: Path) -> None:
     assert Door(opened, pages, lambda page: f"we-{page[0]}1-1", harms).answers() == {
         "deleted": {"came in"}, "doubled": {"duplicate-page"}, "bot": {"bot"}, "parent": {"parent-missing"},
         "template": {"unknown-template"},
+    }  # fmt: skip
+
+
+def wiki_row(n: int, k: int, text: str) -> dict[str, Any]:
+    said = {"content": text, "contentmodel": "wikitext", "size": len(text), "sha1": sha1(text.encode()).hexdigest()}
+    return {"revid": 10 * n + k, "parentid": k and 10 * n + k - 1, "user": f"User {k % 2}", "slots": {"main": said},
+            "timestamp": f"2026-04-02T0{k}:00:00Z"}  # fmt: skip
+
+
+def wiki_page(n: int, word: str) -> Any:
+    edited = f"{LEAD}, which its {word} has kept as a house of its own for all of the years since"
+    texts = [LEAD, *[edited] * 4]
+    return (
+        n,
+        word.capitalize(),
+        {"pageid": n, "ns": 0, "title": word, "revisions": [wiki_row(n, *one) for one in enumerate(texts)]},
+    )
+
+
+def with_rows(change: Any) -> Any:
+    def harm(page: Any) -> Any:
+        said = json.loads(json.dumps(page[2]))
+        change(said["revisions"])
+        return *page[:2], said
+
+    return harm
+
+
+def slot_with(**values: Any) -> Any:
+    return with_rows(lambda rows: rows[0]["slots"]["main"].update(values))
+
+
+def row_with(**values: Any) -> Any:
+    return with_rows(lambda rows: rows[1].update(values))
+
+
+def test_no_page_that_a_wikis_api_gives_is_lost_in_silence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each page is asked for by its title; what the wiki says of it is harmed."""
+    pages: list[Any] = []
+    monkeypatch.setattr(WikiSite, "_fetch", lambda _, question: answer(question))
+
+    def answer(question: dict[str, str]) -> dict[str, Any]:
+        query: dict[str, Any] = {}
+        if question.get("prop") == "info":
+            query["pages"] = [{"title": word, "pageid": n, "ns": 0} for n, word, _ in pages]
+        elif "pageids" in question:
+            query["pages"] = next([said] for n, _, said in pages if str(n) == question["pageids"])
+        return {"curtimestamp": "2026-07-20T00:00:00Z", "query": query}
+
+    def opened(given: Any) -> Passed:
+        pages[:] = given
+        source = LiveSource(
+            api="https://wiki.example/w/api.php", contact="a@b.example", titles=[one[1] for one in given]
+        )
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        found = collect_live(Q2, source, EditsSettings(), folder=folder, progress=lambda _: None)
+        said = {name: found.funnel.context.get(name, 0) for name in (NO_USER, GONE, *LOSSES)}
+        door = passed(found, len(given) - len({one[1] for one in given}))
+        out = dict(door.ledger.left_out)
+        out["hidden-text"] -= sum(said[loss] for loss in LOSSES)  # each hides one edit here
+        no_user, out = said.pop(NO_USER), {**out, **said}
+        ledger = Intake("rows", door.ledger.went_on + sum(out.values()), door.ledger.went_on, out)
+        return Passed(ledger, door.on, {NO_USER: no_user})
+
+    harms = {
+        "gone": lambda page: (*page[:2], {"pageid": page[0], "missing": True}), "no text": slot_with(content=None),
+        "other text": slot_with(content=f"{LEAD}?"), "length": slot_with(size=7),
+        "model": slot_with(contentmodel="json"),
+        "hidden": slot_with(content=None, texthidden=True), "bot": row_with(user="A bot"),
+        "parent": row_with(parentid=7),
+        "time": row_with(timestamp=7), "late": row_with(timestamp="2026-04-02T09:00:00Z"),
+        "twice": with_rows(lambda rows: rows.insert(1, rows[1])),
+        "order": with_rows(lambda rows: rows.insert(0, rows.pop(1))),
+        "no id": with_rows(lambda rows: rows[1].pop("revid")), "no slot": with_rows(lambda rows: rows[0].pop("slots")),
+        "revision gone": with_rows(lambda rows: rows.pop(1)), "no user": with_rows(lambda rows: rows[1].pop("user")),
+        "short": with_rows(lambda rows: rows.__delitem__(slice(2, None))),
+    }  # fmt: skip
+    asked = [wiki_page(n, word) for n, word in enumerate(WORDS, start=1)]
+    door = Door(opened, asked, lambda page: f"we-{page[0]}1-1", harms)
+    refused = {"api-strange-answer"}
+    no_text, damaged, model = ({loss} for loss in LOSSES)
+    assert door.answers() == {
+        "deleted": {"came in"}, "doubled": {"repeated-row"}, "gone": {GONE}, "hidden": {"hidden-text"}, "bot": {"bot"},
+        "no text": no_text, "no slot": no_text, "length": damaged, "other text": damaged, "model": model,
+        "no user": {NO_USER}, "parent": {"parent-missing"}, "revision gone": {"parent-missing"},
+        "short": {"too-recent"},
+        **dict.fromkeys(("late", "no id", "order", "time", "twice"), refused),
     }  # fmt: skip
 
 

@@ -7,7 +7,6 @@ import os
 import re
 import shlex
 import shutil
-import socket
 import subprocess
 import sys
 import sysconfig
@@ -28,6 +27,7 @@ from hellofresh.core.quarters import Quarter
 from hellofresh.models.catalogue import hosted_models
 from hellofresh.releases.life.state import reveal
 from hellofresh.tasks import get_task
+from tests.fakes import free_port
 from tests.leaderboard.browsing import wait_for_site
 from tests.loopback import Chat, Reply, said
 
@@ -197,9 +197,7 @@ def test_a_documented_command_of_lm_eval_runs(line: str, at: Place) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("line", commands("streamlit run"))
 def test_a_documented_command_of_streamlit_serves_the_board(line: str, at: Place) -> None:
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     (host,) = re.findall(r"ALLOWED_HOSTS=(\S+)", line)
     more = {"STREAMLIT_SERVER_PORT": str(port), "STREAMLIT_BROWSER_GATHER_USAGE_STATS": "false"}
     with (at.folder / "log").open("w+b") as log:

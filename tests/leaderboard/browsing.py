@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -18,6 +17,8 @@ from urllib.request import urlopen
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import ConsoleMessage, Page, Request, expect
+
+from tests.fakes import free_port
 
 START_S = 300
 ARGUMENTS = [
@@ -105,12 +106,6 @@ class Visit:
     def query(self) -> dict[str, str]:
         """The query of the address bar."""
         return {name: values[0] for name, values in parse_qs(urlsplit(self.page.url).query).items()}
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        return int(free.getsockname()[1])
 
 
 @contextmanager

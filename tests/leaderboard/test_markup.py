@@ -1,18 +1,27 @@
-"""Text stays text, on pages and in files to take away."""
+"""Text stays text, on pages and in files to take away; only web addresses become links."""
 
 from __future__ import annotations
 
 import csv
 import io
+import re
 import unicodedata
+from collections.abc import Sequence
+from html import unescape
 from html.parser import HTMLParser
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hellofresh.results.board.system_rows import Mistakes
+from hellofresh.results.split.tables import CHANCE, AnswerRow
+from leaderboard.components.labels import Links
 from leaderboard.components.markup import Html, el, inner_link, link, named, visible
 from leaderboard.components.tables import as_csv, as_latex
+from leaderboard.data.board import SplitKey, table_of
+from leaderboard.views.samples import edit_html, long_text, reason, reasons_of_system
+from leaderboard.views.system import _sentence
 
 
 class Reader(HTMLParser):
@@ -115,3 +124,94 @@ def test_no_text_acts_in_latex(text: str) -> None:
     for char in "{}$&#%_":
         cell = cell.replace(f"\\{char}", "")
     assert not set(cell) & set('\\{}$&#%_^~|"')
+
+
+# --- Texts of samples and of systems are shown whole, and as text; only web addresses become links.
+
+
+WORDS = st.lists(st.sampled_from(["a", "b", "river", "<b>", "&", "the"]), max_size=8).map(" ".join)
+SPLIT = SplitKey("2023Q2", "x-notes")
+HOSTILE = (
+    "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "\u202egnp.exe", "](javascript:alert(1))",
+    "a" * 9000, "line\n" * 40, "\x00\x1b[31m", "&lt;b&gt;",
+)  # fmt: skip
+SOURCES = ("https://good.example/a?b=1", "javascript:alert(1)", "data:text/html,<script>", "http://x y", "Doc_12",
+           'https://a.example/"onmouseover="x')  # fmt: skip
+
+
+def answer(rationale: str, sources: Sequence[str] = (), words: str | None = None) -> AnswerRow:
+    return AnswerRow("s-1", "run", "p", False, "answered", 1, (), None, words, None, None, rationale, tuple(sources))
+
+
+def shown(source: object) -> str:
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", str(source))).split())
+
+
+@given(WORDS, WORDS, WORDS)
+def test_nothing_of_the_paragraph_and_of_the_spans_is_lost(before: str, gone: str, after: str) -> None:
+    drawn = shown(edit_html(f"{before} {gone} {after}", gone, "new words"))
+    assert drawn.split() == [*f"{before} {gone} {after}".split(), "Put", "in", "new", "words"]
+
+
+def test_spans_are_marked_in_their_order() -> None:
+    drawn = str(edit_html("one two one two", "two [...] two", "three"))
+    assert drawn.count("<del>") == 2
+    assert "<ins>" in drawn
+
+
+def test_a_span_that_is_not_there_is_named() -> None:
+    assert "Taken out besides missing" in shown(edit_html("one two", "missing", ""))
+
+
+def test_markup_stays_text_and_lines_stay_lines() -> None:
+    drawn = str(long_text("<script>\nsafe\u202egnp"))
+    assert "<script>" not in drawn and "\u202e" not in drawn
+    assert drawn.count("<br>") == 2
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_reasons_are_only_ever_text(hostile: str) -> None:
+    for html in (reason(answer(hostile, [hostile])), reason(answer("", (), hostile))):
+        source = str(html)
+        assert not re.search(r"<(script|img|b)\b", source)
+        assert "\u202e" not in source and "\x00" not in source and "\x1b" not in source
+        assert not re.search(r'href="(?!https?://)', source)
+
+
+def test_only_web_addresses_become_links_and_these_tell_nobody_where_they_were_found() -> None:
+    source = str(reason(answer("Because.", SOURCES)))
+    assert re.findall(r'href="([^"]*)"', source) == ["https://good.example/a?b=1"]
+    assert source.count("noopener") == source.count("href=")
+
+
+def test_long_reasons_are_folded_and_short_ones_are_not() -> None:
+    assert "<details>" not in str(reason(answer("Because it is so.")))
+    assert str(reason(answer("word " * 500))).count("<details>") == 1
+
+
+def test_a_system_without_reasons_has_no_section() -> None:
+    assert reasons_of_system([], SPLIT, Links({}, "index.html")) is None
+    assert "In its own words" in str(reasons_of_system([answer("Because.")], SPLIT, Links({}, "index.html")))
+
+
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [
+        ((390, 12, 0, 0), "It was wrong on 12 of 390 samples (3%)."),
+        ((390, 0, 0, 0), "Nowhere: it was right on all 390 samples."),
+    ],
+)
+def test_mistakes_are_one_plain_sentence(counts: tuple[int, int, int, int], said: str) -> None:
+    sentence = shown(_sentence(Mistakes("run", *counts), None))
+    assert sentence.endswith(said)
+
+
+@pytest.mark.parametrize("label", [None, 0, 1])
+@pytest.mark.parametrize("probabilities", [(), (0.25, 0.75)])
+@pytest.mark.parametrize("certainty", [None, 0.5])
+def test_a_table_of_answers_has_the_chances_of_its_rows(
+    label: int | None, probabilities: tuple[float, ...], certainty: float | None
+) -> None:
+    row = AnswerRow("s-1", "run", "p", True, "answered", label, probabilities, certainty, None, None, None, "", ())
+    frame = table_of(AnswerRow).frame([row], **dict.fromkeys(table_of(AnswerRow).keys, "x"))
+    assert frame.select(CHANCE).item() == row.chance

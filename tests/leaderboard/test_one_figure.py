@@ -1,24 +1,37 @@
-"""What stands in two places is one figure: on the ranking, a system's page, downloads, and what commands print."""
+"""What stands in two places is one figure and one verdict: on pages, in downloads, in analyses, checks and prints."""
 
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from visiting import opened, text
 
+from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.muse import MUSE_EDITION, MUSE_TASK, import_muse, read_muse
+from hellofresh.results.analyses.order import ranking
 from hellofresh.results.board.build import build_board
+from hellofresh.results.scoring.reveal import publish_results
 from hellofresh.results.scoring.scores import score_quarter
+from hellofresh.results.split.arrays import build_panel
+from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
-from leaderboard.components.scale import figure
+from leaderboard.components.labels import Links
+from leaderboard.components.scale import Scale, figure
+from leaderboard.components.standings import View, lines_of, plain_row, standings_table
 from leaderboard.components.tables import span
 from leaderboard.data.board import Board, MetricValue, SplitKey, load_board
 from tests.conftest import Cli
+from verifier.checks import verify_release
+from verifier.scores import FigureName
+
+ENDS = ("value", "low", "high")
 
 
 def scored(board: Board) -> Iterator[tuple[SplitKey, Mapping[str, Any]]]:
@@ -87,10 +100,80 @@ def test_a_rated_system_has_one_interval_on_the_board_and_in_reports(
     standings = cli.json("rate", "report", "--kind", "standings")
     overall = [row for row in standings if (row["criterion"], row["part"]) == ("overall", "")]
     assert {row["system"]: (row["mean"], row["low"], row["high"]) for row in overall} == shown
-    report = next(part["means"] for part in cli.json("rate", "report") if "means" in part)
-    means = {row["system"]: tuple(row["mean"][end] for end in ("value", "low", "high")) for row in report}
+    whole = cli.json("rate", "report")
+    report, tests = (next(part[name] for part in whole if name in part) for name in ("means", "tests"))
+    origin = {one.entry.system: one.entry.origin for one in board.headlines(split)}
+    for test in tests:
+        pair, found = board.against(split, origin[test["first"]])[origin[test["second"]]], test["difference"]
+        assert (pair.difference, pair.low, pair.high, pair.p_value) == pytest.approx(
+            [*map(found.get, ENDS), found["p_value"]]
+        )
+        assert pair.adjusted == pytest.approx(test["difference_adjusted"])
+    assert len(tests) == 6
+    means = {row["system"]: tuple(map(row["mean"].get, ENDS)) for row in report}
     assert means == {name: pytest.approx(shown[name]) for name in means} and len(means) == 4
     responses = text(opened("responses", task=split.task, edition=split.edition))
     for name in means:
         value, low, high = (f"{part:.2f}" for part in shown[name])
         assert f"{value} of 10, {low} to {high}" in responses
+
+
+# --- Page, analysis and verification of one quarter say the same about who is ahead.
+
+
+QUARTER, TASK = Quarter(2024, 1), "x-notes"
+SPLIT = SplitKey(str(QUARTER), TASK)
+
+
+@pytest.fixture(scope="module")
+def workspace(revealed_board: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """The revealed quarter with what its reveal publishes."""
+    place = tmp_path_factory.mktemp("one-rule") / "all"
+    shutil.copytree(revealed_board.root.parent, place)
+    found = Workspace(place / revealed_board.root.name)
+    publish_results(found, score_quarter(found, QUARTER, place / "submissions"))
+    return found
+
+
+def verified(folder: Path, *names: str) -> list[tuple[float, float, float]]:
+    checks = verify_release(folder, figures=[FigureName.parse(name) for name in names])
+    found = [check for check in checks if check.name == "figure"]
+    assert all(check.ok for check in found), [check.faults for check in found]
+    return [(one.value, one.low, one.high) for check in found for one in check.figures]
+
+
+def test_page_analysis_and_verification_agree(workspace: Workspace) -> None:
+    board = load_board(workspace.board)
+    standings = board.standings(SPLIT)
+    assert len(standings) > 1
+    lines = lines_of(board.headlines(SPLIT), standings, {})
+    nowhere = Links({}, "index.html")
+    page = str(standings_table(lines, View(SPLIT, Scale(), nowhere)))
+    panel = build_panel(workspace, QUARTER, get_task(TASK), workspace.root.parent / "submissions")
+    table = ranking.run(panel).table
+    folder = workspace.release(QUARTER, TASK)
+    for line in lines:
+        origin, system, place = line.result.entry.origin, line.result.entry.system, line.standing
+        if place is None:
+            continue
+        mine = table.filter(pl.col("system") == system).row(0, named=True)
+        names = ("rank", "rank_low", "rank_high", "probability_first", "tie_group")
+        assert [mine[name] for name in names] == [place.rank, place.low, place.high, place.first, place.tie_group]
+        row = plain_row(line, SPLIT)
+        assert (row["rank"], row["rank_low"], row["rank_high"], row["tie_group"]) == (
+            place.rank, place.low, place.high, place.tie_group,
+        )  # fmt: skip
+        first = "&gt;99%" if place.first > 0.99 else f"{place.first:.0%}"
+        assert re.search(rf">{place.rank}<.*?{system}.*?{first}", page.replace("\n", ""))
+        rank, first, group = verified(folder, *(f"entry={origin},system={system},metric={name}"
+                                                for name in ("rank", "first", "tie_group")))  # fmt: skip
+        assert rank == (place.rank, place.low, place.high)
+        assert first[0] == pytest.approx(place.first, abs=1e-12)
+        assert group[0] == place.tie_group
+        for other in lines:
+            pairs = [pair for pair in board.pairs(SPLIT, origin, other.result.entry.origin) if pair.period == "all"]
+            if other is not line and pairs:
+                about = f"system={system},entry={origin},against={other.result.entry.origin},metric="
+                lead, p_value = verified(folder, f"{about}lead", f"{about}p_value")
+                assert lead == pytest.approx((pairs[0].difference, pairs[0].low, pairs[0].high), rel=1e-9, abs=1e-12)
+                assert p_value[0] == pytest.approx(pairs[0].adjusted, rel=1e-9)

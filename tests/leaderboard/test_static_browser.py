@@ -10,12 +10,17 @@ from pathlib import Path
 from typing import Any
 from unicodedata import normalize
 
+import numpy as np
+import polars as pl
 import pytest
 from browsing import LOOKS, SMALL_TARGETS, Visit, serious_findings
 from playwright.sync_api import Browser, Page, Route, expect
 
+import hellofresh as hf
 from hellofresh.core.workspace import Workspace
+from hellofresh.results.card import card_of
 from leaderboard.data.analyses import ORDER
+from leaderboard.export.one_file import compare_page
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -619,3 +624,21 @@ def test_sixty_systems_take_less_than_6000_pixels_of_a_phone(browser: Browser, w
     expect(page.locator(".hf-row")).to_have_count(60)
     assert page.evaluate("document.documentElement.scrollHeight") < 6000
     page.close()
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+def test_a_comparison_of_five_systems_prints_on_one_page_with_its_card_and_all_pairs(
+    browser: Browser, tmp_path: Path, gaps: bool
+) -> None:
+    random, names = np.random.default_rng(0), [f"a-maker/Model-{number}-of-a-long-name-instruct" for number in range(5)]
+    values = (random.random((200, 5)) < np.linspace(0.8, 0.5, 5)).astype(float)
+    if gaps:
+        values[random.random(values.shape) < 0.1] = np.nan
+    frame = pl.DataFrame(values, schema=names).fill_nan(None)
+    made = hf.compare(frame.with_columns(item=pl.format("q{}", pl.int_range(200)), cluster=pl.int_range(200) // 4))
+    (tmp_path / "compared.html").write_text(compare_page(made, card_of(made)))
+    page = browser.new_page(viewport={"width": 718, "height": 1047})  # A4 within margins of 1 cm
+    page.goto((tmp_path / "compared.html").as_uri())
+    assert page.pdf(format="A4", prefer_css_page_size=True).count(b"/Type /Page\n") == 1
+    page.emulate_media(media="print")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 718  # no column is cut off

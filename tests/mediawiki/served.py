@@ -6,7 +6,6 @@ import os
 import secrets
 import shutil
 import signal
-import socket
 import sqlite3
 import subprocess
 import time
@@ -15,6 +14,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.fakes import free_port
 
 SCRIPT = Path(__file__).with_name("up.sh")
 MODULES = {"dom", "intl", "mbstring", "pdo_sqlite", "xml"}
@@ -66,9 +67,7 @@ def is_ready() -> bool:
 @contextmanager
 def served_wiki(folder: Path, histories: Iterable[Path]) -> Iterator[MediaWiki]:
     """A wiki with the pages of exports, made in an empty folder and stopped at the end."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     wiki = MediaWiki(folder, port, secrets.token_urlsafe(16))
     wiki.run("install", port)
     for path in histories:

@@ -131,7 +131,10 @@ CHAT: list[Case] = [
     (c("申し訳ありませんが、お答えできません。"), "refused", PAID),  # helm #3770
     (c("I can't determine whether it holds."), "unreadable", PAID),  # helm #3770
     (c(None, "content_filter"), "refused", PAID),  # inspect_ai #3405
+    ({"choices": [{"message": None, "finish_reason": "content_filter"}]}, "refused", UNKNOWN),  # inspect_ai #3405
+    (c(None, "tool_calls", tool_calls=[{}]), "empty", PAID),  # litellm #40477
     (e(400, "Hm.", code="content_filter"), "refused", UNKNOWN),  # inspect_ai #3405
+    (e(400, "policy", code="content_policy_violation"), "refused", UNKNOWN),  # inspect_ai #3405
     (e(400, "flagged under our usage policy", code="invalid_prompt"), "refused", UNKNOWN),  # inspect_ai #2267
     (e(400, "It may contain inappropriate content.", code="data_inspection_failed"), "refused", UNKNOWN),  # owl #432
     (e(400, "InternalError.Algo.DataInspectionFailed: text"), "refused", UNKNOWN),  # qwen-code #3145
@@ -163,6 +166,8 @@ RESPONSES: list[Case] = [
     (r(said("<think>a</think>No")), "no", PAID),  # vllm #24561
     (r(said("Yes"), status="in_progress"), "yes", PAID),  # Switchyard #796
     (r(status="queued"), "bad-reply", UNKNOWN),  # Switchyard #796
+    (r(status="cancelled"), "bad-reply", UNKNOWN),  # Switchyard #796
+    (r(status="odd"), "bad-reply", UNKNOWN),  # Switchyard #796
     (r(status="failed", error={"code": "server_error", "message": "Gone."}), "call-failed", UNKNOWN),  # experiential #46
     (r(status="failed", error={"code": "rate_limit_exceeded", "message": "Slow."}), "rate-limit", UNKNOWN),  # experiential #46
     (r(status="failed", error={"code": "invalid_prompt", "message": "usage policy"}), "refused", UNKNOWN),  # inspect_ai #2267
@@ -176,6 +181,8 @@ CLAUDE: list[Case] = [
     (a(THOUGHT, t("Yes")), "yes", PAID),  # CLIProxyAPI #420
     (a({"type": "redacted_thinking", "data": "x"}, t("No")), "no", PAID),  # claude-code #14264
     (a(THOUGHT, stop="max_tokens"), "cut", PAID),  # litellm #8961
+    (a(stop="model_context_window_exceeded"), "cut", PAID),  # litellm #8961
+    (a(t("Yes"), stop="stop_sequence"), "yes", PAID),  # sub2api #7098
     (a(THOUGHT), "empty", PAID),  # litellm #37636
     (a(t("Yes"), stop=None), "yes", PAID),  # sub2api #7081
     (a(t("Yes"), stop="tired"), "yes", PAID),  # sub2api #7098
@@ -207,6 +214,7 @@ GEMINI: list[Case] = [
     (g({"thoughtSignature": "c2ln"}, finish="MALFORMED_FUNCTION_CALL"), "empty", PAID),  # sub2api #7098
     (g({"text": "Yes"}, finish=None), "yes", PAID),  # any-llm #1202
     (g(finish="PROHIBITED_CONTENT"), "refused", PAID),  # inspect_ai #3405
+    *((g(finish=reason), "refused", PAID) for reason in ("SAFETY", "BLOCKLIST", "SPII")),  # inspect_ai #3405
     (g(finish="IMAGE_SAFETY"), "refused", PAID),  # SenseNova-Skills #139
     (g(finish="RECITATION"), "refused", PAID),  # helm #3770
     ({"promptFeedback": {"blockReason": "SAFETY"}, "usageMetadata": {"promptTokenCount": 20}}, "refused", (20, 0)),  # PyRIT #1463
@@ -246,11 +254,40 @@ def test_what_a_server_answers_is_read_counted_and_paid_as_it_is(
         answer = answered(kind, body)
     except CallError as error:
         assert (error.code, UNKNOWN) == (read, paid)
+        assert error.retryable is (error.code in ("bad-reply", "call-failed", "rate-limit"))
         return
+    answer.text.encode()  # no half of a pair is left
     choice = read_choice("p", answer)
     fate = str(fate_of(choice, answer))
     assert ("no" if choice.label == 0 else "yes" if choice.label else fate) == read
     assert (answer.tokens_in, answer.tokens_out) == paid
+
+
+MALFORMED: dict[str, dict[str, object]] = {
+    "chat": {
+        "empty": b"", "no JSON": b"<html>busy</html>", "cut": b'{"choices": [{"message": {"content": "Yes"',
+        "not UTF-8": b'{"choices": [{"message": {"content": "\xff"}}]}', "a list": b"[]", "a text": b'"Yes"',
+        "null": b"null", "deep": b"[" * 100_000, "a number of 5,000 digits": b'{"usage": ' + b"9" * 5000 + b"}",
+        "no choices": {}, "choices null": {"choices": None}, "a choice that is a text": {"choices": ["Yes"]},
+        "finish error": c("Yes", "error"), "message null": {"choices": [{"message": None, "finish_reason": "stop"}]},
+        "content true": c(True), "part without text": c([{"type": "text"}]),
+    },
+    "anthropic": {
+        "cut": b'{"type":"message","role":"assi', "no content": {"type": "message"}, "deep": b"[" * 200_000,
+        "text that is a number": a(t(5)),
+    },
+    "gemini": {
+        "empty": {}, "cut": b'{"candidates": [{"content"', "candidates is a text": {"candidates": "yes"},
+        "text is a number": g({"text": 5}),
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, bodies in MALFORMED.items() for name in bodies])
+def test_what_is_no_answer_is_a_named_error_that_may_be_tried_again(kind: str, name: str) -> None:
+    with pytest.raises(CallError) as caught:
+        answered(kind, MALFORMED[kind][name])
+    assert (caught.value.code, caught.value.retryable, caught.value.status) == ("bad-reply", True, 200)
 
 
 @pytest.mark.parametrize(

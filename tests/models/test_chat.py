@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import socket
 from contextlib import suppress
 from dataclasses import replace
 
@@ -14,12 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hellofresh.core.net.http import HttpReply
-from hellofresh.models import Answer, CallError, Finish, Message, ModelSpec, Request
+from hellofresh.models import Answer, CallError, Message, ModelSpec, Request
 from hellofresh.models.providers import first_word_chances
 from hellofresh.models.providers.anthropic import AnthropicModel
 from hellofresh.models.providers.chat import ChatModel, read_reply
+from hellofresh.models.providers.gemini import GeminiModel
 from hellofresh.models.providers.responses import ResponsesModel
 from hellofresh.models.tables import Abilities, Endpoint
+from tests.fakes import free_port
 from tests.models.conftest import closed
 
 SPEC = ModelSpec("m", "language-model", "A model.", {})
@@ -73,66 +74,6 @@ async def test_a_connection_is_used_again(chat) -> None:
     assert (len(chat.bodies), chat.connections) == (20, 1)
 
 
-def choice(**parts) -> bytes:
-    message = {"content": parts.pop("content", "Yes"), **parts.pop("message", {})}
-    return json.dumps({"choices": [{"message": message, "finish_reason": "stop", **parts}]}).encode()
-
-
-GOOD = {
-    "cut short": (choice(finish_reason="length"), Answer("Yes", Finish.LENGTH)),
-    "hidden reasoning used up the cap": (choice(content=None, finish_reason="length"), Answer("", Finish.LENGTH)),
-    "filtered": (choice(content=None, finish_reason="content_filter"), Answer("", Finish.BLOCKED)),
-    "filtered whole": (
-        b'{"choices": [{"message": null, "finish_reason": "content_filter"}]}',
-        Answer("", Finish.BLOCKED),
-    ),
-    "refusal": (choice(content=None, message={"refusal": "I will not."}), Answer("I will not.", Finish.BLOCKED)),
-    "a tool": (choice(content=None, message={"tool_calls": [{}]}, finish_reason="tool_calls"), Answer("", Finish.STOP)),
-    "no reason": (choice(finish_reason=None), Answer("Yes", Finish.STOP)),
-    "parts": (
-        choice(content=[{"type": "thinking", "thinking": []}, {"type": "text", "text": "No"}]),
-        Answer("No", Finish.STOP),
-    ),
-    "half a surrogate pair": (choice(content="Yes \ud83d"), Answer("Yes \ufffd", Finish.STOP)),
-    "unknown fields": (b'{"x": [1], "choices": [{"message": {"content": "a", "y": 1}}]}', Answer("a", Finish.STOP)),
-}
-
-
-@pytest.mark.parametrize("name", GOOD)
-def test_what_an_answer_may_look_like(name: str) -> None:
-    body, answer = GOOD[name]
-    assert read_reply(body, "m") == answer
-
-
-BAD = {
-    "empty": b"",
-    "no JSON": b"<html>busy</html>",
-    "cut": b'{"choices": [{"message": {"content": "Yes"',
-    "not UTF-8": b'{"choices": [{"message": {"content": "\xff"}}]}',
-    "a list": b"[]",
-    "a text": b'"Yes"',
-    "null": b"null",
-    "deep": b"[" * 100_000,
-    "a number of 5,000 digits": b'{"usage": ' + b"9" * 5000 + b"}",
-    "no choices": b"{}",
-    "choices null": b'{"choices": null}',
-    "empty choices": b'{"choices": []}',
-    "a choice that is a text": b'{"choices": ["Yes"]}',
-    "finish error": choice(finish_reason="error"),
-    "message null": b'{"choices": [{"message": null, "finish_reason": "stop"}]}',
-    "content a number": choice(content=1),
-    "content true": choice(content=True),
-    "part without text": choice(content=[{"type": "text"}]),
-}
-
-
-@pytest.mark.parametrize("name", BAD)
-def test_what_is_no_answer_is_a_named_error_that_may_be_tried_again(name: str) -> None:
-    with pytest.raises(CallError) as caught:
-        read_reply(BAD[name], "m")
-    assert (caught.value.code, caught.value.retryable, caught.value.status) == ("bad-reply", True, 200)
-
-
 def test_a_message_that_is_no_object_is_called_that() -> None:
     with pytest.raises(CallError, match=r"message: input should be an object\)"):
         read_reply(b'{"choices": [{"message": 1}]}', "m")
@@ -149,7 +90,7 @@ def test_a_message_that_is_no_object_is_called_that() -> None:
     ],
 )
 def test_what_comes_in_place_of_json_is_shown(body: bytes, said: str) -> None:
-    for wire in (AnthropicModel, ResponsesModel):
+    for wire in (AnthropicModel, ResponsesModel, GeminiModel):
         with pytest.raises(CallError, match=re.escape(said)):
             wire(SPEC, Endpoint("http://127.0.0.1:9", "m"), Abilities()).read(HttpReply(200, {}, body), REQUEST)
     with pytest.raises(CallError, match=re.escape(said)):
@@ -190,28 +131,6 @@ def test_every_status_has_its_meaning(chat, loopback, status: int, error: dict[s
     assert error["message"].replace(KEY, "[key]") in str(caught)
 
 
-def test_an_error_in_a_reply_of_status_200_is_an_error(chat, loopback) -> None:
-    for code, status in ((429, 429), ("busy", 200), (None, 200)):
-        error = {"message": "upstream is down", "code": code}
-        chat.behave = lambda _n, _body, error=error: loopback.Reply(json.dumps({"error": error}).encode())
-        caught = refused(chat)
-        assert (caught.status, caught.retryable) == (status, True)
-        assert "upstream is down" in str(caught)
-
-
-BLOCKS = [
-    (400, {"message": "filtered", "code": "content_filter"}),
-    (400, {"message": "policy", "code": "content_policy_violation"}),
-    (403, {"message": "flagged", "code": 403, "metadata": {"reasons": ["x"], "flagged_input": "y"}}),
-]
-
-
-@pytest.mark.parametrize(("status", "error"), BLOCKS)
-def test_a_question_that_the_provider_will_not_pass_on_is_blocked(chat, loopback, status: int, error) -> None:
-    chat.behave = lambda _n, _body: loopback.Reply(json.dumps({"error": error}).encode(), status)
-    assert ask(chat).finish is Finish.BLOCKED
-
-
 def test_what_an_endpoint_says_is_shown_on_one_line_without_control_characters(chat, loopback) -> None:
     body = json.dumps({"error": {"message": "a\x1b[31m\r\nb" + "c" * 5000}}).encode()
     chat.behave = lambda _n, _body: loopback.Reply(body, 400)
@@ -227,10 +146,7 @@ def test_retry_after_in_seconds_or_as_a_date_is_passed_on(chat, loopback) -> Non
 
 
 def test_a_closed_port_and_an_unknown_host_are_unreachable() -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    for base_url, key in ((f"http://127.0.0.1:{port}/v1", KEY), ("http://nowhere.invalid/v1", None)):
+    for base_url, key in ((f"http://127.0.0.1:{free_port()}/v1", KEY), ("http://nowhere.invalid/v1", None)):
         with pytest.raises(CallError) as caught:
             answer_of(model(base_url, key=key))
         assert (caught.value.code, caught.value.retryable) == ("unreachable", True)
@@ -242,11 +158,3 @@ def test_chances_of_the_first_word_add_up_over_its_spellings() -> None:
     assert chances == {"yes": pytest.approx(math.log(0.7)), "no": pytest.approx(math.log(0.1))}
     assert first_word_chances([("Perhaps", 0.0)]) == {}
     assert first_word_chances([("yes", 1e-7), ("no", -9999.0)]) == {"yes": 0.0, "no": -9999.0}
-
-
-def test_log_probabilities_come_with_the_answer(chat, loopback) -> None:
-    top = [{"token": "Yes", "logprob": -0.25}, {"token": "no", "logprob": -1.5}]
-    chat.behave = lambda _n, _body: loopback.said(
-        "Yes", logprobs={"content": [{"token": "Yes", "logprob": -0.25, "top_logprobs": top}]}
-    )
-    assert ask(chat, Abilities(logprobs=True)).logprobs == {"yes": -0.25, "no": -1.5}

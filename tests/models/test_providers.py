@@ -122,12 +122,6 @@ def test_log_probabilities_of_yes_and_no_are_added_up_over_spellings(chat) -> No
     assert chat.bodies[0]["generationConfig"]["responseLogprobs"] is True
 
 
-def test_a_blocked_question_is_a_blocked_answer(chat) -> None:
-    body = {"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}, "usageMetadata": {"promptTokenCount": 9}}
-    says(chat, body)
-    assert ask("gemini", chat, REQUEST) == Answer("", Finish.BLOCKED, 9, 0)
-
-
 def fault(status: int, name: str, *details: Any) -> dict[str, Any]:
     return {"error": {"code": status, "message": f"no, {KEY}", "status": name, "details": list(details)}}
 
@@ -151,68 +145,6 @@ def test_a_wrong_key_is_told_from_a_wrong_question(chat) -> None:
     assert (error.code, error.status, error.retryable) == ("not-authorised", 401, False)
 
 
-@pytest.mark.parametrize("reply", [{"reset": True}, {"cut_at": 20}, {"cut_at": 20, "reset": True}, {"delay_s": 3.0}])
-def test_a_broken_connection_is_worth_another_attempt(chat, reply: dict[str, Any]) -> None:
-    error = failing("gemini", chat, REQUEST, response(), **reply)
-    code = "timeout" if "delay_s" in reply else "cut-off" if "cut_at" in reply else "unreachable"
-    assert (error.code, error.retryable, error.status) == (code, True, None)
-
-
-@pytest.mark.parametrize(
-    ("body", "said"),
-    [
-        (b"<!doctype html><title>Sign in</title>", "HTML in place of JSON: <!doctype html><title>Sign in</title>"),
-        (b"upstream gone", "text in place of JSON: upstream gone"),
-    ],
-)
-def test_what_comes_in_place_of_json_is_shown(chat, body: bytes, said: str) -> None:
-    error = failing("gemini", chat, REQUEST, body)
-    assert error.code == "bad-reply" and said in str(error)
-
-
 def test_redirects_are_not_followed_so_that_the_key_stays(chat) -> None:
     error = failing("gemini", chat, REQUEST, b"", 307, headers={"Location": f"{chat.base_url}/elsewhere"})
     assert (error.code, error.retryable) == ("redirect", False)
-
-
-FINISHES = {
-    "anthropic": {
-        "end_turn": Finish.STOP,
-        "stop_sequence": Finish.STOP,
-        "max_tokens": Finish.LENGTH,
-        "model_context_window_exceeded": Finish.LENGTH,
-        "refusal": Finish.BLOCKED,
-    },
-    "gemini": {
-        "STOP": Finish.STOP,
-        "MAX_TOKENS": Finish.LENGTH,
-        **dict.fromkeys(("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"), Finish.BLOCKED),
-    },
-}
-
-
-@pytest.mark.parametrize(("kind", "reason"), [(kind, reason) for kind, found in FINISHES.items() for reason in found])
-def test_the_reason_why_an_answer_ended_is_kept(chat, kind: str, reason: str) -> None:
-    says(chat, message(reason, content=[]) if kind == "anthropic" else response(reason, parts=False))
-    answer = ask(kind, chat, REQUEST)
-    assert (answer.text, answer.finish) == ("", FINISHES[kind][reason])
-
-
-BAD = {
-    "anthropic, cut JSON": b'{"type":"message","role":"assi',
-    "anthropic, no content": {key: value for key, value in message().items() if key != "content"},
-    "anthropic, null content": {**message(), "content": None},
-    "anthropic, text that is a number": message(content=[{"type": "text", "text": 5}]),
-    "anthropic, deep": b"[" * 200_000,
-    "gemini, no candidates": {"candidates": [], "usageMetadata": GEMINI_USAGE},
-    "gemini, empty": {},
-    "gemini, cut JSON": b'{"candidates": [{"content"',
-    "gemini, candidates is a text": {"candidates": "yes"},
-    "gemini, text is a number": response(parts=[{"text": 5}]),
-}
-
-
-@pytest.mark.parametrize("name", BAD)
-def test_a_reply_without_an_answer_is_a_named_error(chat, name: str) -> None:
-    error = failing(name.partition(",")[0], chat, REQUEST, BAD[name])
-    assert (error.code, error.retryable) == ("bad-reply", True)

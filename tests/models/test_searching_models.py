@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hellofresh.models import Answer, CallError, Finish, Message, Request, Tool, ToolCall
+from hellofresh.models import Answer, Finish, Message, Request, Tool, ToolCall
 from hellofresh.models.tables import Abilities
 from hellofresh.runs.journal import _answer_text, read_request, request_text
 from tests.models.conftest import KINDS, anthropic_reply, ask, chat_reply, failing, gemini_reply, responses_reply, says
@@ -192,31 +192,6 @@ def test_odd_arguments_of_a_call_are_read_or_empty(chat, odd: Any) -> None:
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b'{"error": {"message": "busy"}}', b"\xff" * 9], ids=repr)
 def test_a_reply_that_is_none_is_a_named_error_after_one_attempt(chat, kind: str, body: bytes) -> None:
     failing(kind, chat, SEARCH, body)
-
-
-RESPONSES = {
-    "cut": (responses_reply(output_text("Ro"), status="incomplete",
-                            incomplete_details={"reason": "max_output_tokens"}), Finish.LENGTH, "Ro"),
-    "filtered": (responses_reply(status="incomplete", incomplete_details={"reason": "content_filter"}),
-                 Finish.BLOCKED, ""),
-    "refused": (responses_reply({"type": "message", "content": [{"type": "refusal", "refusal": "I will not."}]}),
-                Finish.BLOCKED, "I will not."),
-    "unused parts": (responses_reply({"type": "message", "content": [{"type": "new", "x": 1}]}), Finish.STOP, ""),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", RESPONSES)
-def test_what_a_response_may_look_like(chat, name: str) -> None:
-    reply, finish, text = RESPONSES[name]
-    answer, _ = answered("responses", chat, reply, SEARCH)
-    assert (answer.finish, answer.text, answer.served_by) == (finish, text, "m-1")
-
-
-@pytest.mark.parametrize("status", ["failed", "in_progress", "cancelled", "odd"])
-def test_a_response_that_did_not_end_is_a_named_error(chat, status: str) -> None:
-    with pytest.raises(CallError) as caught:
-        answered("responses", chat, responses_reply(status=status), SEARCH)
-    assert caught.value.retryable
 
 
 def test_requests_and_answers_survive_the_journal() -> None:

@@ -205,4 +205,7 @@ def test_published_p_values_come_from_rows_that_stand_twice_and_honest_ones_are_
     honest = [item.ranks.p_value for item in compare_systems(rated, overall, MAIN_SYSTEMS)[:3]]
     assert [f"{value:.0e}" for value in honest] == ["4e-26", "1e-22", "6e-43"]
     by_rater = [item.difference for item in compare_systems(rated, overall, MAIN_SYSTEMS)[:3]]
-    assert all(item.low > 1 and item.second_clusters == 10 and item.p_value > 1e-7 for item in by_rater)
+    assert [f"{item.value:+.2f} [{item.low:.2f}, {item.high:.2f}]" for item in by_rater] == [
+        "+1.87 [0.84, 2.91]", "+2.26 [1.61, 2.91]", "+2.99 [1.72, 4.26]",
+    ]  # fmt: skip
+    assert all(item.second_clusters == 10 and item.p_value > 1e-7 for item in by_rater)

@@ -90,6 +90,21 @@ def test_with_missing_cells_systems_are_not_averaged_over_different_items() -> N
     assert found.table["mean"][0] == pytest.approx(5.5, abs=0.2)
 
 
+@pytest.mark.parametrize("hits", [0, 1, 10, 57])
+def test_the_interval_of_a_count_hardly_changes_by_one_missing_cell(hits: int) -> None:
+    values = np.array([np.arange(60) < hits, np.arange(60) % 3 > 0, np.arange(60) % 2], dtype=float)
+    whole = {row["system"]: row for row in hf.compare(values.T).table.to_dicts()}
+    values[1, 58] = np.nan
+    for name, row in {row["system"]: row for row in hf.compare(values.T).table.to_dicts()}.items():
+        assert [row["low"], row["high"]] == pytest.approx([whole[name]["low"], whole[name]["high"]], abs=0.025)
+        assert 0 <= row["low"] < row["mean"] + 1e-9 and row["mean"] - 1e-9 < row["high"] <= 1
+
+
+def test_means_with_missing_cells_without_a_scale_have_no_end_where_nothing_varies() -> None:
+    found = hf.compare(pl.DataFrame({"item": [*"abcdefgh"], "A": [300.0] * 8, "B": [300.0] * 7 + [None]}))
+    assert found.table["low"].is_nan().all() and any("no variation" in note for note in found.notes)
+
+
 def test_what_missing_cells_change_is_said() -> None:
     values = scores(3)
     values[::4, 1] = np.nan
@@ -423,6 +438,15 @@ def answers(*columns: str, names: str = "item,A,B") -> str:
      {"score": "pred=answer"}, "2 systems, score 0 to 1"),
     ("model,id,pred,answer\n" + "".join(f"{m},{k},{p},A\n" for k in range(9) for m, p in ("aA", "bB")),
      {"score": "pred=gold"}, "unknown column 'gold'"),
+    (answers("ja", "Nein"), {}, "2 systems, score 0 to 1"), (answers("✅", "❌"), {}, "2 systems, score 0 to 1"),
+    (answers("WAHR", "FALSCH"), {}, "2 systems, score 0 to 1"), (answers("n.a.", "1").replace("n.a.", "0", 9), {},
+     "21 without all"),
+    (answers('"9{h},5 %"', '"8{h},0 %"'), {}, "2 systems, score 0 to 1, 30 items"),
+    (answers("1", "{h}") + "Mittelwert,1,0.667\n", {}, "`Mittelwert` left out"),
+    (answers("1", "{h}", "{h}", names="Step,a - acc,b - acc,b - acc__MAX"), {}, "unclear-columns"),
+    (answers("3/10", "1/10"), {}, "A: '3/10', B: '1/10'"),
+    ("item,model,score\n" + "".join(f"q{k}{' ' * (m == 'b')},{m},1\n" for k in range(9) for m in "ab"), {}, "9 items"),
+    ("Results of May\n\n" + answers("1", "{h}"), {}, "more fields than the first line has column names"),
 ])  # fmt: skip
 def test_what_a_column_is_is_said_or_asked(table: str, options: dict[str, str], said: str, place: Path) -> None:
     Path("t.csv").write_text(table)
@@ -431,6 +455,21 @@ def test_what_a_column_is_is_said_or_asked(table: str, options: dict[str, str], 
     except HelloFreshError as error:
         found = f"{error} [{error.code}]"
     assert said in found
+
+
+def test_a_name_of_signs_is_one_file_and_its_letters_have_to_be_utf8(place: Path) -> None:
+    for name, table in (("run[1].csv", answers("1", "{h}")), ("run1.csv", answers("0", "1", names="item,C,D"))):
+        Path(name).write_text(table)
+    assert "`A`, `B`" in read_scores([Path("run[1].csv")], ColumnNames()).said
+    Path("t.csv").write_bytes(answers("1", "{h}", names="item,modèle,B").encode("latin-1"))
+    with pytest.raises(HelloFreshError, match="CSV UTF-8"):
+        read_scores([Path("t.csv")], ColumnNames())
+
+
+def test_shares_beside_percents_are_doubted_in_a_long_table() -> None:
+    rows = [(f"q{k}", model, (k % 7 + 1) / 10 * (100 if model == "b" else 1)) for k in range(9) for model in "ab"]
+    made = hf.compare(pl.DataFrame(rows, schema=["item", "model", "score"], orient="row"))
+    assert "shares beside percents?" in made.notes[0]
 
 
 def test_missing_scores_are_counted_and_may_decide(place: Path, cli: Cli) -> None:
@@ -603,8 +642,11 @@ def test_a_judge_is_corrected_by_labels(cluster: bool) -> None:
             said = own.filter(pl.col("person").is_not_null())
             weight = (by_hand(own) - said["person"].mean()) / (rest.mean() - said["score"].mean())
             variance = 59**2 / 60 * statistics.variance(without) + weight**2 * statistics.variance(rest) / rest.len()
-            half = theirs.t.ppf(0.975, 59) * variance**0.5
-            assert [row["low"], row["high"]] == pytest.approx([row["mean"] - half, row["mean"] + half], abs=1e-12)
+            square = theirs.t.ppf(0.975, 59) ** 2  # Agresti and Coull's interval of a count
+            more = min(row["mean"] * (1 - row["mean"]) / variance, len(own)) + square
+            centre = row["mean"] + (square / 2 - square * row["mean"]) / more
+            half = (square * centre * (1 - centre) / more) ** 0.5
+            assert [row["low"], row["high"]] == pytest.approx([centre - half, centre + half], abs=1e-12)
     assert table["b"]["judge"] > 0.8 > table["b"]["mean"] and found.pairs["adjusted"][0] > 0.05
     plain = hf.compare(frame.drop("person")).pairs
     assert plain["adjusted"][0] < 0.05  # the judge alone would find one that is none
@@ -641,4 +683,18 @@ def test_corrected_scores_are_written_in_every_form(ending: str, place: Path, cl
     assert "labels of 20 of 200 items" in said and "drawn by chance" in said and "few: a, b" in said
     written = Path(f"t{ending}").read_text()
     assert ending == ".svg" or ("judge" in written and "labels" in written)
-    assert "[no-card]" in cli("compare", "t.csv", "--human", "person", "--card", code=1)
+
+
+def test_the_card_of_a_corrected_judge_is_of_its_means_and_of_the_labels() -> None:
+    frame = judged().with_columns(person=pl.when(pl.col("item").is_in(["q1", "q2"])).then("score").otherwise("person"))
+    found, judge = hf.compare(frame, human="person"), hf.compare(frame.drop("person"))
+    rows, alone = ({row["field"]: row for row in card_of(one)} for one in (found, judge))
+    assert "200 items, binary, 122 labels by people" in rows["R1"]["value"] and "C7" in rows
+    assert (rows["R5"]["value"], alone["R5"]["value"]) == ("0% (0 of 1)", "100% (1 of 1)")
+    assert rows["R7"]["value"] == alone["R7"]["value"] and "of the judge's scores" in rows["R7"]["what"]
+    assert f"p {found.pairs['p_value'][0]:.3g}" in rows["R10"]["value"] and "nan" not in rows["R10"]["value"]
+    other = frame.with_columns(person=pl.when(item="q1").then(1 - pl.col("score")).otherwise("person"))
+    assert card_of(hf.compare(other, human="person"))[0]["value"] != rows["R1"]["value"]  # the hash
+    apart = [pl.col("item").str.slice(1).cast(int) % 2 == (pl.col("system") == "b")]
+    card = card_of(hf.compare(frame.with_columns(person=pl.when(*apart).then("score")), human="person"))
+    assert "fewer than two items labelled for both" in card[-2]["value"]

@@ -1,4 +1,4 @@
-"""Published predictions stay, whatever else is scored: only what is named may go, change, or be added by others."""
+"""Published predictions stay, with their reasons, whatever else is scored; and who stands beside a run."""
 
 from __future__ import annotations
 
@@ -8,18 +8,32 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
+from typing import Any
 from unittest.mock import patch
 
+import polars as pl
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hellofresh.core.calendar import CalendarRule
+from hellofresh.core.clock import now
 from hellofresh.core.errors import ReleaseError
-from hellofresh.core.files import sha256_file, write_jsonl
-from hellofresh.results.scoring import published
+from hellofresh.core.files import read_jsonl, sha256_file, write_jsonl
+from hellofresh.core.stages import Stage
+from hellofresh.releases.life.state import reveal
+from hellofresh.results.board.build import build_board
+from hellofresh.results.scoring import published, scores
 from hellofresh.results.scoring.published import check_published
+from hellofresh.results.scoring.reveal import publish_results
+from hellofresh.results.scoring.scores import ScoredSplit, beside_others, score_quarter, write_scores
 from hellofresh.results.split.entries import SINGLE, Entry
+from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluation import Evaluation
+from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Choice, Status
 from tests.fakes import fails_with
+from verifier.checks import verify_release
 
 IDS = ("xn-1", "xn-2", "xn-3")
 CHOICES = [Choice(prompt=SINGLE, label=0), Choice(prompt=SINGLE, label=1), Choice(prompt=SINGLE, status=Status.NONE)]
@@ -133,3 +147,82 @@ def test_a_changed_file_of_predictions_is_named_and_no_change_of_an_entry_advise
         check_published(tmp_path, entries(RUN), (), "score", tmp_path)  # a reveal was stopped before the manifest
         with fails_with("bad-hash"):
             check_published(tmp_path, [], (), "score", tmp_path)
+
+
+# --- Rationales and sources of outputs travel on to published predictions and the board, unless they may quote texts.
+
+
+WHY, SOURCES = 'Because "<b>it</b>" says so.\nTwice.', ("https://a.example/1", "javascript:alert(1)")
+
+
+def with_reasons(scored: ScoredSplit, task: str) -> ScoredSplit:
+    """Every second output with a reason."""
+    (entry,) = scored.entries[task]
+    ((prompt, outputs),) = entry.outputs.items()
+    said = {
+        key: replace(output, rationale=WHY, sources=SOURCES) if number % 2 else output
+        for number, (key, output) in enumerate(sorted(outputs.items()))
+    }
+    return replace(scored, entries={task: [replace(entry, outputs={prompt: said})]})
+
+
+@pytest.mark.parametrize(("source", "why"), [("bundled-sample", WHY), ("dump", "")])
+def test_what_an_output_says_is_published_and_on_the_board_unless_texts_are_withheld(
+    make: Any, quarter: Any, notes_task: Any, tmp_path: Path, source: str, why: str
+) -> None:
+    workspace, reveals = make.workspace(), CalendarRule().of(quarter).reveals
+    make.release(make.notes(5, 4), workspace=workspace, source=source)
+    evaluate(workspace, Evaluation(quarter, notes_task, "coin"), lambda _: None)
+    assert reveal(workspace, quarter, notes_task, reveals)
+    scored = with_reasons(score_quarter(workspace, quarter, tmp_path / "none", reveals), notes_task.name)
+    Stage.amend_all(workspace, write_scores(workspace, scored))
+    publish_results(workspace, scored)
+    build_board(workspace)
+    folder = workspace.release(quarter, notes_task.name)
+    rows = list(read_jsonl(folder / "predictions.jsonl"))
+    said = [(row.get("rationale", ""), tuple(row["sources"])) for row in rows if "sources" in row]
+    assert said == [(why, SOURCES)] * (len(rows) // 2)
+    assert [check.faults for check in verify_release(folder) if check.faults] == []
+    answers = pl.read_parquet(workspace.board / "answers.parquet")
+    assert answers.height and set(answers["rationale"]) == {"", why}
+
+
+# --- Who stands beside a run: each once, on the samples that the run judged.
+
+
+TASK = get_task("x-notes")
+
+
+@pytest.fixture
+def workspace(make, quarter, tmp_path):
+    """A revealed quarter with a baseline, scored."""
+    place = make.workspace()
+    make.release(make.notes(5, 5), workspace=place)
+    evaluate(place, Evaluation(quarter, TASK, "always-yes"), lambda _: None)
+    reveal(place, quarter, TASK, now())
+    score_quarter(place, quarter, tmp_path / "none")
+    return place
+
+
+def rows(workspace, quarter, **settings):
+    done = evaluate(workspace, Evaluation(quarter, TASK, "coin", **settings), lambda _: None)
+    return done.run_id, beside_others(workspace, quarter, TASK, done.run_id)
+
+
+def test_a_run_of_some_samples_stands_beside_others_on_the_same(workspace, quarter) -> None:
+    run, found = rows(workspace, quarter, limit=3)
+    assert found[0].origin == run
+    assert len(found) == 2
+    assert {score.n for score in found} == {3} and all(score.n < score.n_split for score in found)
+
+
+@pytest.mark.parametrize(("settings", "stands"), [({}, 1), ({"limit": 3}, 0)], ids=["a whole run", "a part"])
+def test_who_was_scored_before_stands_beside_a_whole_run_once(
+    workspace, quarter, monkeypatch, settings: dict[str, int], stands: int
+) -> None:
+    known = scores._stored(workspace, quarter, "main")
+    rival = [replace(score, origin="rival", system="Rival") for score in known if score.system == known[0].system]
+    monkeypatch.setattr(scores, "_stored", lambda *_: [*known, *rival])
+    _, found = rows(workspace, quarter, **settings)
+    origins = [score.origin for score in found]
+    assert len(origins) == len(set(origins)) == 2 + stands and origins.count("rival") == stands

@@ -93,7 +93,7 @@ def result(made: AnalysisResult) -> list[object]:
     return [made.table, made.figure, list(made.notes), made.missing, marks]
 
 
-FEWER = {"standings._RESAMPLES": 40, "calibration._RESAMPLES": 40, "analyses.confidence._RESAMPLES": 40,
+FEWER = {"standings._RESAMPLES": 40,
          "analyses.prompts._RESAMPLES": 40, "analyses.samples._FOLDS": 3, "standings._MOST_BY_PERIOD": 7}  # fmt: skip
 
 

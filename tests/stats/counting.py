@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from hellofresh.stats import clusters, draws, intervals, paired
-from hellofresh.stats.clusters import cluster_sums, members
 from hellofresh.stats.metrics import (
     ClassCounts,
     Metric,
@@ -66,17 +65,6 @@ def compare(
 ) -> paired.Comparison:  # fmt: skip
     """Two systems."""
     return paired.compare(*tables_of(labels, [first, second], groups), M[metric], **options)
-
-
-def compare_parts(
-    labels: np.ndarray, predictions: np.ndarray, part: np.ndarray, groups: np.ndarray | None = None
-) -> tuple[float, intervals.Interval]:
-    """F1 on two parts of the samples."""
-    member, clusters = members(groups, labels.size)
-    cells = statistics(labels, predictions)
-    return paired.compare_parts(
-        *(cluster_sums(cells * side[:, None], member, clusters) for side in (part, ~part)), M["f1"]
-    )
 
 
 def draw_jointly(

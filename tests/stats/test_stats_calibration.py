@@ -32,7 +32,7 @@ def stated(n: int, seed: int, *, power: float = 1.0) -> tuple[np.ndarray, np.nda
 @given(ROWS)
 def test_scores_are_those_of_scikit_learn_and_the_parts_add_up(rows) -> None:
     labels, confidences, groups = np.array(rows).T
-    found = calibrate(labels.astype(np.int8), confidences, groups.astype(np.int64), resamples=40)
+    found = calibrate(labels.astype(np.int8), confidences, groups.astype(np.int64))
     assert found.brier == pytest.approx(brier_score_loss(labels, confidences, pos_label=1), abs=1e-12)
     total = found.reliability - found.resolution + found.uncertainty + found.within
     assert total == pytest.approx(found.brier, abs=1e-12)
@@ -41,9 +41,11 @@ def test_scores_are_those_of_scikit_learn_and_the_parts_add_up(rows) -> None:
     else:
         assert np.isnan(found.auc)
         assert (found.auc_interval.low, found.auc_interval.high) == (0, 1)
-    for interval in (found.brier_interval, found.auc_interval):
-        assert 0 <= interval.low <= interval.high <= 1
-        assert interval.n == len(rows)
+    parts = (found.reliability, found.reliability_interval, 1), (found.resolution, found.resolution_interval, 0.25)
+    for value, interval, most in (*parts, (found.brier, found.brier_interval, 1), (0.5, found.auc_interval, 1)):
+        assert 0 <= interval.low <= interval.high <= most and interval.n == len(rows)
+        assert most != 0.25 or interval.low - 1e-12 <= value <= interval.high + 1e-12
+        assert interval.low < interval.high
     for error in (found.ece, found.ece_mass):
         assert 0 <= error.debiased <= error.value <= 1
         assert np.isnan(error.p_value) if np.unique(groups).size == 1 else 0 < error.p_value <= 1
@@ -53,7 +55,7 @@ def test_scores_are_those_of_scikit_learn_and_the_parts_add_up(rows) -> None:
 
 def test_the_curve_is_that_of_scikit_learn() -> None:
     labels, confidences, groups = stated(900, 1)
-    found = calibrate(labels, confidences, groups, resamples=20)
+    found = calibrate(labels, confidences, groups)
     share, mean = calibration_curve(labels, confidences, n_bins=10)
     assert [step.share for step in found.curve] == pytest.approx(share)
     assert [step.confidence for step in found.curve] == pytest.approx(mean)
@@ -82,7 +84,7 @@ def test_errors_equal_an_oracle_by_hand_with_10_and_15_bins_of_either_kind(bins:
     random = np.random.default_rng(seed)
     confidences = random.choice([random.random(n), random.integers(0, 21, n) / 20])
     labels = (random.random(n) < 0.6).astype(np.int8)
-    found = calibrate(labels, confidences, bins=bins, resamples=2)
+    found = calibrate(labels, confidences, bins=bins)
     assert abs(found.ece.value - float(by_hand(labels, confidences, bins, equal_mass=False))) <= 1e-12
     assert abs(found.ece_mass.value - float(by_hand(labels, confidences, bins, equal_mass=True))) <= 1e-12
     squares = [(Fraction(float(value)) - int(label)) ** 2 for label, value in zip(labels, confidences, strict=True)]
@@ -92,10 +94,10 @@ def test_errors_equal_an_oracle_by_hand_with_10_and_15_bins_of_either_kind(bins:
 @pytest.mark.parametrize("seed", range(3))
 def test_the_interval_of_auc_is_wilsons_by_the_jackknife_over_groups(seed: int) -> None:
     labels, confidences, groups = stated(600, seed)
-    found = calibrate(labels, confidences, groups, resamples=2).auc_interval
+    found = calibrate(labels, confidences, groups).auc_interval
     without = [roc_auc_score(labels[groups != g], confidences[groups != g]) for g in np.unique(groups)]
     value, variance = roc_auc_score(labels, confidences), (len(without) - 1) * np.var(without)
     samples = value * (1 - value) / variance
     low, high = proportion_confint(value * samples, samples, method="wilson")
     assert (found.low, found.high) == pytest.approx((low, high), abs=2e-3)
-    assert calibrate(labels, labels * 1.0, labels.astype(np.int64), resamples=2).auc_interval.low == 0
+    assert calibrate(labels, labels * 1.0, labels.astype(np.int64)).auc_interval.low == 0

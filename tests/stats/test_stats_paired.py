@@ -1,4 +1,4 @@
-"""Comparing two systems: identities, and other people's code."""
+"""Comparing two systems, of two classes and of many: identities, and other people's code."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from hellofresh.stats import paired
+from hellofresh.stats.clusters import cluster_tables
 from hellofresh.stats.intervals import wilson_limits
-from hellofresh.stats.metrics import accuracy
+from hellofresh.stats.metrics import Metric, accuracy, macro_f1, matthews
 from hellofresh.stats.ranking import differences
 from tests.stats.counting import compare
 
@@ -68,3 +70,38 @@ def test_the_detectable_difference_is_found_with_its_power() -> None:
     assert detectable(1e8) == pytest.approx(0.02 * (1.959964 + 0.841621), rel=1e-5)
     assert detectable(10) > detectable(100) > detectable(1e8)
     assert detectable(50, power=0.9) > detectable(50)
+
+
+# --- Statistics of several classes, and of means of a number: the same identities as with two classes.
+
+
+def field(seed: int, c: int, systems: int = 3, n: int = 90) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Labels with skew, what systems said with silence, and groups."""
+    random = np.random.default_rng(seed)
+    labels = random.choice(c, n, p=random.dirichlet(np.full(c, 2.0))).astype(np.int8)
+    right = random.random((systems, n)) < np.linspace(0.4, 0.8, systems)[:, None]
+    said = np.where(right, labels, random.integers(0, c, (systems, n))).astype(np.int8)
+    said[random.random(said.shape) < 0.05] = -1
+    return labels, said, random.integers(0, 30, n)
+
+
+def tables_of(metric: Metric, labels: np.ndarray, said: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    return np.stack([cluster_tables(metric.statistics(labels, one), groups) for one in said])
+
+
+CLASSES = st.integers(2, 7)
+SEEDS = st.integers(0, 10**6)
+
+
+@settings(max_examples=20, deadline=None)
+@given(SEEDS, CLASSES)
+def test_exchanging_two_systems_flips_the_sign_and_nothing_else(seed: int, c: int) -> None:
+    labels, said, groups = field(seed, c, 2)
+    for metric in (macro_f1(c), matthews(c)):
+        one, two = tables_of(metric, labels, said, groups)
+        there, back = paired.compare(one, two, metric), paired.compare(two, one, metric)
+        assert there.difference == -back.difference
+        assert (there.interval.low, there.interval.high) == pytest.approx((-back.interval.high, -back.interval.low))
+        assert (there.interval.low > 0 or there.interval.high < 0) == (there.adjusted < 0.05)
+        assert paired.compare(one, one, metric).p_value == 1
+        assert paired.compare(one, one, metric).interval.high > 0  # they may differ where nobody looked

@@ -1,4 +1,4 @@
-"""Agreement of raters, tests by ranks and means with two kinds of clusters: identities, and other people's code."""
+"""Agreement of raters, judges of judges, tests by ranks, rankings: identities, known biases, others' code."""
 
 from __future__ import annotations
 
@@ -7,12 +7,18 @@ import pytest
 import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pytrec_eval import RelevanceEvaluator
 from scipy import stats
 from statsmodels.stats.inter_rater import cohens_kappa
 from statsmodels.stats.multitest import multipletests
 
 from hellofresh.stats.agreement import Distance, Weighting, krippendorff_alpha, weighted_kappa
+from hellofresh.stats.judging import (
+    powered_mean,
+    rank_correlation,
+)
 from hellofresh.stats.multiway import clustered_mean, holm, mann_whitney, wilcoxon
+from hellofresh.stats.retrieval import METRICS, measures, trec_order
 
 krippendorff = pytest.importorskip("krippendorff")
 
@@ -118,3 +124,88 @@ def test_two_ways_of_clustering_are_those_of_statsmodels() -> None:
         expected = fit.fit(cov_type="cluster", cov_kwds={"groups": one, "use_correction": True})
         assert found.value == pytest.approx(expected.params[0], **EXACT)
         assert found.standard_error == pytest.approx(expected.bse[0], **EXACT)
+
+
+# --- Judges of judges: known biases are found at their size, and none where there is none; coverage of powered means.
+
+
+POSTS = np.repeat(np.arange(80), 4)
+
+
+def world(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """People's scores, and words that better responses have more of."""
+    random = np.random.default_rng(seed)
+    people = np.clip(np.round(random.normal(6, 2, POSTS.size)), 0, 10)
+    words = np.exp(random.normal(4, 0.5, POSTS.size) + 0.1 * people)
+    return people, words
+
+
+def test_the_rank_correlation_is_that_of_scipy_and_its_limits_hold_it() -> None:
+    people, words = world(2)
+    value, low, high = rank_correlation(words, people, POSTS)
+    assert value == pytest.approx(stats.spearmanr(words, people).statistic, abs=1e-10)
+    assert low < value < high
+
+
+def test_powered_means_hold_the_truth_and_are_narrower_with_a_good_judge() -> None:
+    random = np.random.default_rng(12)
+    held, narrower = 0, []
+    for _ in range(300):
+        truth = random.normal(5, 2, 200)
+        judge = 0.5 * truth + 4 + random.normal(0, 0.5, 200)  # off by far, but in step
+        found = powered_mean(truth[:40], judge[:40], judge[40:])
+        tuning = np.cov(truth[:40], judge[:40])[0, 1] / ((1 + 40 / 160) * judge.var(ddof=1))
+        of_people, of_judge = (truth - tuning * judge)[:40].var(ddof=1) / 40, judge[40:].var(ddof=1) / 160
+        assert found.tuning == pytest.approx(min(tuning, 1.0)) and found.value == pytest.approx(
+            truth[:40].mean() + found.tuning * (judge[40:].mean() - judge[:40].mean())
+        )
+        assert tuning > 1 or found.standard_error**2 == pytest.approx(of_people + tuning**2 * of_judge)
+        held += found.low <= 5 <= found.high
+        narrower.append(found.standard_error / found.classical_error)
+    assert 0.91 <= held / 300 <= 0.985
+    assert np.mean(narrower) < 0.75
+
+
+# --- Measures of rankings: what trec_eval itself says.
+
+
+CUTS = (1, 3, 5, 10, 20)
+
+
+NAMES = {
+    **{f"ndcg_cut_{k}": f"ndcg@{k}" for k in CUTS[:4]},
+    **{f"recall_{k}": f"recall@{k}" for k in CUTS},
+    "recip_rank": "mrr",
+    "map": "map",
+}
+
+
+def ours(qrels: dict[str, int], run: dict[str, float]) -> dict[str, float]:
+    found = measures(list(run), list(run.values()), qrels)
+    assert set(found) == {metric.name for metric in METRICS}
+    return {name: found[own] for name, own in NAMES.items()}
+
+
+def trec(qrels: dict[str, int], run: dict[str, float]) -> dict[str, float]:
+    cuts = ",".join(map(str, CUTS))
+    evaluator = RelevanceEvaluator({"q": qrels}, {f"ndcg_cut.{cuts}", f"recall.{cuts}", "recip_rank", "map"})
+    return {name: value for name, value in evaluator.evaluate({"q": run})["q"].items() if name in NAMES}
+
+
+documents = st.sampled_from([f"d{n}" for n in range(30)] + ["D1", "d", "é", "z-9", "10", "9"])
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    qrels=st.dictionaries(documents, st.integers(-1, 3), min_size=1),
+    run=st.dictionaries(documents, st.sampled_from([0.0, 0.5, 0.5 + 1e-9, 1.0, -2.0, 1 / 3]), min_size=1),
+)
+def test_every_measure_equals_trec_eval(qrels: dict[str, int], run: dict[str, float]) -> None:
+    expected = trec(qrels, run)
+    found = ours(qrels, run)
+    for name, value in expected.items():
+        assert found[name] == pytest.approx(value, abs=1e-9), name
+
+
+def test_order_is_that_of_trec_eval_in_single_precision() -> None:
+    assert trec_order(["a", "b", "c"], [1.0, 1.0 + 1e-12, 2.0]) == [2, 1, 0]

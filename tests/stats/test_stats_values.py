@@ -785,11 +785,11 @@ def calibrations() -> object:
         said = random.choice([random.random(n).round(2), random.integers(0, 11, n) / 10])
         labels = (random.random(n) < said).astype(np.int8)
         for groups in (None, np.arange(n) // 2, np.zeros(n, dtype=np.int64)):
-            found += [calibration.calibrate(labels, said, groups, resamples=30, seed=seed, bins=b) for b in (10, 4)]
+            found += [calibration.calibrate(labels, said, groups, seed=seed, bins=b) for b in (10, 4)]
             found.append(calibration.compare_calibrations((labels, said), (1 - labels, said**2), groups, bins=5))
         found += [calibration.area_under_curve(labels, said), calibration.area_under_curve(labels * 0, said)]
     sure = np.array([0, 1] * 6, dtype=np.int8)
-    found += [calibration.calibrate(sure, 0.8 * sure + 0.1, np.arange(12) // k, resamples=9) for k in (1, 2, 6)]
+    found += [calibration.calibrate(sure, 0.8 * sure + 0.1, np.arange(12) // k) for k in (1, 2, 6)]
     half = np.full(2, 0.5)
     return found, refused(
         lambda: calibration.calibrate(sure, half), lambda: calibration.calibrate(sure[:2], half + 0.6),

@@ -186,7 +186,7 @@ def test_a_visitor_is_refused_after_a_days_number_and_others_are_not(inbox, pass
     assert len(keys) == 1 and keys != [path.name for path in inbox.folder.glob(".visitors-*")]
 
 
-@pytest.mark.timeout(20)
+@pytest.mark.timeout(120)
 @pytest.mark.parametrize("kind", ["pipe", "device", "large"])
 @pytest.mark.parametrize("name", ["arrival.json", "receipt.json"])
 def test_what_never_ends_or_is_too_large_in_an_arrival_is_named_and_not_read(

@@ -16,6 +16,8 @@ from tests.corpus.entry_points import INFO, PREDICTIONS, SAMPLES
 from tests.submissions.checks import check_submission, read_submission
 
 QUARTER = Quarter(2023, 2)
+FAST_S = 10
+"""Seconds of CPU time on a busy machine; where time grows with the square of a file's size, it is minutes."""
 
 
 @pytest.fixture
@@ -45,7 +47,7 @@ def faults_of(folder: Path) -> list[Fault]:
     """The faults of a submission that must have some, found fast."""
     start = time.process_time()
     submission, faults = check_submission(folder, QUARTER, SAMPLES)
-    assert time.process_time() - start < 2
+    assert time.process_time() - start < FAST_S
     assert submission is None
     assert faults
     assert all(fault.code and fault.where and fault.what and str(fault).isprintable() for fault in faults)
@@ -98,7 +100,7 @@ def test_what_is_large_is_refused_fast_and_in_few_words(folder, name: str) -> No
     (folder / "predictions.jsonl").write_bytes(content)
     start = time.process_time()
     _, faults = check_submission(folder, QUARTER, SAMPLES)
-    assert time.process_time() - start < 2
+    assert time.process_time() - start < FAST_S
     assert {fault.code for fault in faults} - {"missing-id"} == expected - {"missing-id"}
     assert len(faults) <= 2 * MAX_FAULTS + 5
     assert max(len(str(fault)) - len(str(folder)) for fault in faults) < 400

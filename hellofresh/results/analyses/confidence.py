@@ -15,7 +15,6 @@ from hellofresh.results.split.panel import Panel, System
 from hellofresh.stats.calibration import BinnedError, Calibration, CalibrationGap, calibrate, compare_calibrations
 
 _BINS = (10, 15)
-_RESAMPLES = 1_000
 _BRIER = ("reliability", "resolution", "uncertainty")
 _KINDS = {"ece": "equal width", "ece_mass": "equal mass"}
 _Stated = tuple[NDArray[np.int8], NDArray[np.float64]]
@@ -92,7 +91,7 @@ def certainty(panel: Panel) -> AnalysisResult:
     for system in stating:
         where = np.isfinite(_certainty(system))
         stated, groups = _stated(panel, system, where), panel.groups[where]
-        found = {bins: calibrate(*stated, groups, bins=bins, resamples=_RESAMPLES) for bins in _BINS}
+        found = {bins: calibrate(*stated, groups, bins=bins) for bins in _BINS}
         own = sorted(_measures(found, int(where.sum())), key=lambda cells: cells["measure"] == "Brier")
         result.rows += [{**about(system), "against": None, **cells} for cells in own]
         result.intervals.append(found[_BINS[0]].brier_interval)

@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import get_args
 
 import polars as pl
 
@@ -59,6 +60,7 @@ from hellofresh.results.board.schema import added_tables, all_tables
 from hellofresh.results.ceiling import ceilings
 from hellofresh.results.figures.charts import ORDER, AnalysisIndex, AnalysisText, IndexedAnalysis, read_record
 from hellofresh.results.over_quarters import over_quarters, quarter_scores
+from hellofresh.results.split.judgements import Part, judgements_file
 from hellofresh.results.split.open import (
     BoardSplit,
     Place,
@@ -71,6 +73,7 @@ from hellofresh.results.split.open import (
     score_files,
 )
 from hellofresh.results.split.panel import QuarterScore
+from hellofresh.results.split.rated import rater_tests
 from hellofresh.results.standings import standings_of
 from hellofresh.tasks import TASKS, get_task, task_makers
 from hellofresh.tasks.samples import MAIN, Split
@@ -138,9 +141,11 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
         DataError: if no quarter has been scored.
     """
     splits, moment = places(workspace), now()
+    strays = _refuse_strays(workspace, splits)
     _hold_scores(workspace, splits)
     every = scan_scores(workspace, splits)
     scored, notes = _of_known_metrics(every)
+    notes += strays
     quarters = sorted(scored.select(pl.col("edition").unique()).collect(engine="streaming")["edition"])
     if not quarters:
         raise DataError(
@@ -167,7 +172,7 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
     if changes == []:
         there = read_board_manifest(folder)
         return BoardBuilt(folder, there.rows, there.quarters, skipped=True, notes=notes, ledgers=there.ledgers)
-    files, ledgers = _put_tables(workspace, splits, every, scored, moment, private=private)
+    files, ledgers = _put_tables(workspace, splits, every, scored, moment, notes=notes, private=private)
     shown = _put_analyses(analyses, folder, mode)
     opened = [place for place in splits if place.has_opened(workspace, moment)]
     released = copy_released(opened, folder / RELEASED, mode)
@@ -212,12 +217,14 @@ def _put_tables(
     scored: pl.LazyFrame,
     moment: datetime,
     *,
+    notes: list[str],
     private: bool,
 ) -> tuple[list[BoardFile], tuple[Intake, Intake]]:
     """Write the tables of opened splits, and delete those of packages that are no longer installed.
 
     Args:
         every, scored: all scores, and those of known metrics.
+        notes: gets a sentence on each split with samples whose texts are not on this machine.
 
     Returns:
         The files, and what became of the rows of scores and of judgements.
@@ -225,7 +232,9 @@ def _put_tables(
     folder, mode = _place(workspace, private=private)
     files, rows = [], {}
     with tempfile.TemporaryDirectory(prefix=temporary_prefix("board"), dir=workspace.root) as parts:
-        opened_splits = (open_split(workspace, place, scored, moment, private=private) for place in splits)
+        opened_splits = (
+            _noted(open_split(workspace, place, scored, moment, private=private), notes) for place in splits
+        )
         tables, answers = board_tables(opened_splits, Path(parts))
         shown = scored if private else scored.filter("public")
         tables["scores"].written.append(shown.select(all_tables()["scores"].schema.names()))
@@ -243,6 +252,30 @@ def _put_tables(
     left_out = {"unknown-metric": came_in - known, "not-revealed": known - _height(shown)}
     of_answers = Intake("answers", answers.pop("came in", 0), rows["answers"], answers)
     return files, (Intake("scores", came_in, rows["scores"], left_out), of_answers)
+
+
+def _refuse_strays(workspace: Workspace, splits: Sequence[Place]) -> list[str]:
+    """Refuse scores that are of no split, and return a sentence on each such file among the judgements."""
+    editions, sides = {place.edition for place in splits}, (False, True)
+    scores = {workspace.scores(one, kind, private=side) for one in editions for kind in Split for side in sides}
+    for _, path in score_files(workspace):
+        if path not in scores:
+            fix = "Remove it, or move it elsewhere."
+            raise DataError("scores of no edition that was released", where=str(path), fix=fix, code="stray-scores")
+    parts = [judgements_file(workspace, one, kind, part, private=side)
+             for one in editions for kind in Split for part in get_args(Part) for side in sides]  # fmt: skip
+    there = {path for folder in {path.parent for path in parts} for path in folder.glob("*") if path.is_file()}
+    names = sorted(path.relative_to(workspace.root).as_posix() for path in there.difference(parts))
+    return [f"{name} belongs to no edition that was released, and is not read" for name in names]
+
+
+def _noted(split: BoardSplit, notes: list[str]) -> BoardSplit:
+    """The split; a sentence is added where samples have no texts here."""
+    place, kind = split.place, TASKS[split.place.task].sample_type if split.place.task in TASKS else object
+    if missing := sum(not isinstance(sample, kind) for sample in split.full):
+        what = f"{missing:,} of {len(split.full):,} samples have no texts here"
+        notes.append(f"{place.task} {place.edition}: {what}, and figures on texts leave them out")
+    return split
 
 
 def _of_known_metrics(scores: pl.LazyFrame) -> tuple[pl.LazyFrame, list[str]]:
@@ -368,7 +401,9 @@ def _rows(split: BoardSplit) -> Iterator[tuple[str, Iterable[object]]]:
     yield from ((name, added.rows(split)) for name, added in added_tables().items())
     yield from (("transcripts", steps) for steps in asked.transcripts(split))
     if split.panel is not None:
-        standings = standings_of(split.panel)
+        standings = standings_of(
+            split.panel, tests=rater_tests(split.panel, split.study.rated if split.study else None)
+        )
         yield "standings", standings.ranked
         yield "pairs", standings.pairs
         yield "card", standings.card

@@ -14,6 +14,7 @@ from hellofresh.results.board.system_rows import JudgeRow, RatedRow
 from hellofresh.results.scoring.people import people_rows
 from hellofresh.results.split.open import BoardSplit
 from hellofresh.results.split.rated import rated_standings
+from hellofresh.results.split.rated_entries import rated_as
 from hellofresh.results.split.tables import PeopleRow
 from hellofresh.tasks import get_task
 
@@ -24,6 +25,7 @@ def rated(split: BoardSplit) -> Iterator[RatedRow]:
     if study is None:
         return
     rubric, ratings = study.rated.rubric, study.rated.ratings
+    origins = {rated_as(one, study.rated): one.origin for one in (split.panel.systems if split.panel else ())}
     for kind in study.kinds:
         valid = study.may_rank(kind)
         raters = ratings.filter(pl.col("kind") == str(kind))["judge"].n_unique()
@@ -39,6 +41,7 @@ def rated(split: BoardSplit) -> Iterator[RatedRow]:
                 best=best,
                 validated=valid[item.criterion],
                 raters=raters,
+                origin=origins.get(item.system, ""),
             )
 
 

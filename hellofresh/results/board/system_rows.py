@@ -212,7 +212,8 @@ class RatedRow(RatedStanding):
         title, definition: of the criterion.
         worst, best: the ends of the scale.
         validated: whether these judges' scores may rank systems.
-        raters: how many they are: the interval speaks of other samples, and of these raters only.
+        raters: how many they are.
+        origin: of the entry that it is on the board, else empty.
     """
 
     rubric: str
@@ -222,6 +223,7 @@ class RatedRow(RatedStanding):
     best: float
     validated: bool
     raters: int
+    origin: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from hellofresh.core.makers import makers
 from hellofresh.core.parquet import write_parquet
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.stages import Stage
+from hellofresh.core.systems import Provenance
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.draw.prospective import OUTCOMES, prospective_outcomes, prospective_splits
 from hellofresh.releases.life.load import Release, load_labels, load_release, released_tasks
@@ -119,7 +120,9 @@ def score_quarter(
     )
     since = stage.changes()
     if since == []:
-        return replace(scored, scores=_stored(workspace, edition, split), skipped=True, waiting={})
+        stored = _stored(workspace, edition, split)
+        notes = [*found.notes, *_read_anywhere(workspace, scored, stored, found.releases)]
+        return replace(scored, scores=stored, notes=notes, skipped=True, waiting={})
     redo = f"hellofresh score --edition {edition}" + ("" if split == MAIN else f" --split {split}")
     for task, entries in found.entries.items() if edition.is_living else ():
         check_published(_folder(workspace, edition, task, split), entries, changes, redo, submissions / str(edition))
@@ -134,9 +137,30 @@ def score_quarter(
     if not scores:
         what, fix = f"nothing to score in the {split} split of {edition}", _HOW[split].format(edition=edition)
         raise DataError(what, fix=fix, code="nothing-to-score")
-    scored = replace(scored, scores=scores, why="; ".join(since or ()), ledgers=ledgers)
+    notes = [*found.notes, *_read_anywhere(workspace, scored, scores, found.releases)]
+    scored = replace(scored, scores=scores, notes=notes, why="; ".join(since or ()), ledgers=ledgers)
     stage.record(write_scores(workspace, scored))
     return scored
+
+
+def _read_anywhere(
+    workspace: Workspace, scored: ScoredSplit, scores: Sequence[Score], releases: Sequence[Release]
+) -> Iterator[str]:
+    """What the headline score of a run is if its answers are read anywhere in the text, where that is another one."""
+    for release in releases if scored.split == MAIN else ():
+        task = release.task
+        own = {score.origin: score for score in scores if score.task == task.name and _stands_for_all(score, task)}
+        for entry in scored.entries[task.name] if task.name in scored.public else ():
+            if entry.provenance == Provenance.RUN and (entries := lenient_entries(workspace.runs / entry.origin)):
+                made = _scores_of(release, load_labels(workspace, scored.edition, task), entries)
+                read = next(one.value for one in made if _stands_for_all(one, task))
+                both = f"{own[entry.origin].value:.3f} and, with answers read anywhere in the text, {read:.3f}"
+                yield f"{task.name} {scored.edition}: {entry.system} has {task.headline.title} {both}"
+
+
+def _stands_for_all(score: Score, task: Task) -> bool:
+    """Whether it is the headline metric of a system in the whole edition."""
+    return (score.metric, score.period, score.headline) == (task.headline.name, ALL_PERIODS, True)
 
 
 _PARTS: tuple[Part, ...] = ("", "receipts", "numbers")
@@ -265,10 +289,7 @@ def beside_others(workspace: Workspace, edition: Edition, task: Task, origin: st
     scores += [
         score
         for score in _stored(workspace, edition, MAIN)
-        if (score.task, score.metric, score.period, score.headline)
-        == (task.name, task.headline.name, ALL_PERIODS, True)
-        and score.origin not in shown
-        and whole
+        if score.task == task.name and _stands_for_all(score, task) and score.origin not in shown and whole
     ]
     return sorted(scores, key=lambda score: (score.origin != origin, -task.headline.sign * score.value))
 

@@ -153,10 +153,11 @@ def entry_of_run(folder: Path) -> Entry:
 
 def lenient_entries(folder: Path) -> list[Entry]:
     """A run's entry with the answers read that state one elsewhere than the rule looks; none if there are none."""
-    entry = entry_of_run(folder)
-    found = {(row.prompt, row.id): row.elsewhere for row in read_predictions(folder) if row.repetition == 1}
-    if all(label is None for label in found.values()):
+    record = read_record(folder)
+    if record is None or not record.elsewhere:
         return []
+    entry = _of_run(folder, record)
+    found = {(row.prompt, row.id): row.elsewhere for row in read_predictions(folder) if row.repetition == 1}
     outputs = {
         prompt: {
             sample: output if (label := found.get((prompt, sample))) is None else Choice(prompt=prompt, label=label)

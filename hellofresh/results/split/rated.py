@@ -10,7 +10,7 @@ import polars as pl
 
 from hellofresh.core.editions import Edition
 from hellofresh.core.workspace import Workspace
-from hellofresh.judging.comparison import counted_values, mean_rating, of_systems
+from hellofresh.judging.comparison import compare_systems, counted_values, mean_rating, of_systems
 from hellofresh.judging.judges import judge_quality, known_judges
 from hellofresh.judging.predicting import is_prediction_study
 from hellofresh.judging.rubric import Criterion
@@ -25,9 +25,10 @@ from hellofresh.judging.study import (
     read_study,
 )
 from hellofresh.results.split.arrays import panel_of
-from hellofresh.results.split.rated_entries import rated_entries
+from hellofresh.results.split.panel import Panel
+from hellofresh.results.split.rated_entries import rated_as, rated_entries
 from hellofresh.results.split.tables import RatedStanding
-from hellofresh.results.standings import standings_of
+from hellofresh.results.standings import RaterTests, standings_of
 from hellofresh.stats.metrics import mean
 from hellofresh.tasks import Task
 from hellofresh.tasks.outputs import Response
@@ -66,7 +67,8 @@ def rated_standings(
         task: what its samples are of.
         samples: of the release.
         kind: whose ratings.
-        over_raters: intervals over other posts and other raters, as for reading; a release's are over posts alone.
+        over_raters: intervals and pairs over other posts and other raters, as for reading; a release's are over posts
+            alone.
     """
     overall = study.rubric.criterion(study.rubric.overall)
     rated = of_systems(study.ratings, study.key, kind=kind) if over_raters else None
@@ -96,7 +98,8 @@ def _standings(
     entries = rated_entries(study, of_criterion, kind, criterion)
     labels = {sample.id: Label(sample.id, 0, {}) for sample in samples}
     panel = panel_of(of_criterion, study.files.edition, samples, labels, entries)
-    ranks = {standing.origin: standing for standing in standings_of(panel, resamples=_RESAMPLES).ranked}
+    tests = None if rated is None else rater_tests(panel, study, kind, criterion)
+    ranks = {one.origin: one for one in standings_of(panel, resamples=_RESAMPLES, tests=tests).ranked}
     rows = []
     names = {entry.origin: entry.system for entry in entries}
     for system in panel.systems:
@@ -114,6 +117,23 @@ def _standings(
         measured = names[system.origin], int(asked.sum()), value, *ends
         rows.append(RatedStanding(kind, criterion.id, "", "", *measured, *place))
     return sorted(rows, key=lambda row: (row.rank or np.inf, -row.mean, row.system))
+
+
+def rater_tests(
+    panel: Panel, study: RatedStudy | None, kind: JudgeKind = JudgeKind.PERSON, criterion: Criterion | None = None
+) -> RaterTests:
+    """Differences of systems by the same raters; without those of too few posts or raters for an interval."""
+    if study is None or (criterion and criterion.unit == "link"):  # two responses have different links
+        return {}
+    origins = {rated_as(system, study): system.origin for system in panel.systems}
+    rated = of_systems(study.ratings, study.key, kind=kind)
+    own = rated.filter(pl.col("sample").is_in([sample.id for sample in panel.samples]))
+    tests = compare_systems(own, criterion or study.rubric.criterion(study.rubric.overall), study.main_systems)
+    return {
+        (origins[test.first], origins[test.second]): (test.difference, test.difference_adjusted)
+        for test in tests
+        if test.difference and not test.difference.few and {test.first, test.second} <= origins.keys()
+    }
 
 
 @dataclass(frozen=True, slots=True)

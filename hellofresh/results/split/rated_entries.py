@@ -17,7 +17,7 @@ import polars as pl
 from hellofresh.core.errors import DataError, UsageError
 from hellofresh.core.files import sha256_text
 from hellofresh.core.quarters import utc_text
-from hellofresh.core.systems import Provenance
+from hellofresh.core.systems import Provenance, SystemId
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.comparison import counted_values, of_systems
 from hellofresh.judging.people import SystemResponse
@@ -107,12 +107,18 @@ def _entries_of_study(workspace: Workspace, release: Release) -> list[Entry]:
     return rated_entries(study, release.task, JudgeKind.PERSON, study.rubric.criterion(study.rubric.overall))
 
 
-def rated_names(entry: Entry) -> tuple[str, str]:
+def rated_names(entry: SystemId) -> tuple[str, str]:
     """The name under which an entry's responses are rated, and the one where several runs would have this name."""
     if entry.kind == "submission":
         return entry.origin, entry.origin
     name = f"{entry.system} {entry.regime}"
     return name, f"{name} ({entry.settings})" if entry.settings else name
+
+
+def rated_as(system: SystemId, study: RatedStudy) -> str:
+    """The name in a study of a system that it rated, else empty."""
+    names = (*reversed(rated_names(system)), system.origin.removeprefix(f"{study.files.edition}/"))
+    return next((name for name in names if name in study.systems), "")
 
 
 def rated_entries(study: RatedStudy, task: Task, kind: JudgeKind, criterion: Criterion) -> list[Entry]:

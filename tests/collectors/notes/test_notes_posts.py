@@ -76,17 +76,6 @@ def test_tombstones_say_why(tmp_path: Path, words: str, expected: PostStatus) ->
     assert one(tmp_path, answer | {"text": "leftover"}).gone is expected
 
 
-@pytest.mark.parametrize("answer", [{}, {"__typename": "TweetTombstone", "tombstone": {}}, {"__typename": "Tweet"}])
-def test_answers_without_text_are_unavailable_posts(tmp_path: Path, answer: Any) -> None:
-    assert one(tmp_path, answer | {"id_str": PLAIN["id_str"]}).gone is PostStatus.UNAVAILABLE
-
-
-def test_answers_without_id_and_text_say_nothing_of_any_post(tmp_path: Path) -> None:
-    source = posts(tmp_path, PLAIN, {}, {"__typename": "TweetTombstone", "tombstone": {}})
-    assert source.find([str(PLAIN["id_str"]), "7"])["7"].gone is PostStatus.UNAVAILABLE
-    assert source.warnings == ["posts.jsonl: 2 answers without the id of a post were left out."]
-
-
 def test_what_shows_the_note_is_ignored_and_a_user_is_not_needed_and_never_kept(tmp_path: Path) -> None:
     shown = {
         "birdwatch_pivot": {"note": {"rest_id": "1"}, "subtitle": {"text": "It boils at 100 degrees."}},
@@ -109,12 +98,6 @@ def test_the_oldest_ids_hold_no_time() -> None:
         snowflake_time(20)
 
 
-def test_a_repeated_post_is_fine_if_it_says_the_same(tmp_path: Path) -> None:
-    source = posts(tmp_path, PLAIN, PLAIN | {"favorite_count": 9})
-    assert len(source.find([str(PLAIN["id_str"])])) == 1
-    assert source.warnings == ["posts.jsonl: 1 posts are there twice."]
-
-
 def line(text: str) -> bytes:
     return text.encode() + b"\n"
 
@@ -124,13 +107,8 @@ BAD: dict[str, tuple[bytes, str]] = {
     "id-as-number": (line('{"id_str":1600000000000000000}'), "id_str: "),
     "foreign-digits": (line('{"id_str":"١٢"}'), "id_str: "),
     "media-as-number": (line('{"id_str":"7","text":"a","photos":1}'), "photos"),
-    "no-id": (line('{"text":"a"}'), "a post without id_str"),
     "bad-date": (line('{"id_str":"7","text":"a","created_at":"yesterday"}'), "no date"),
     "date-without-zone": (line('{"id_str":"7","text":"a","created_at":"2023-01-01T00:00:00"}'), "no date"),
-    "conflict": (
-        line('{"id_str":"1600000000000000000","text":"a"}') + line('{"id_str":"1600000000000000000","text":"b"}'),
-        "line 2: post 1600000000000000000 is there twice, with different content",
-    ),
 }
 
 

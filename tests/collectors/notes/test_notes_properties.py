@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collectors.notes.lines import check_lines, line_blocks
+from collectors.notes.lines import line_blocks
 from collectors.notes.tables import HISTORY, NOTES, RATINGS, TableReader, WantedColumns
 from hellofresh.releases.candidates import Collection
 from hellofresh.tasks.samples import to_json
@@ -116,32 +116,6 @@ def test_ids_stay_exact_at_both_ends_of_64_bits(dump: Any) -> None:
         dump.note(number, post=1_600_000_000_000_000_001)
     dump.post(1_600_000_000_000_000_001)
     assert [item.sample.id for item in run(dump.write()).candidates] == ["xn-1", f"xn-{2**53 + 1}", f"xn-{2**63 - 1}"]
-
-
-LINES = st.lists(st.lists(st.sampled_from(["", "a", '"', "é", "x" * 40, "\r"]), min_size=1, max_size=5), max_size=30)
-
-
-@given(LINES, st.integers(1, 5), st.integers(1, 64))
-def test_the_block_check_agrees_with_counting_tabs_line_by_line(
-    lines: list[list[str]], columns: int, part: int
-) -> None:
-    block = "".join("\t".join(cells) + "\n" for cells in lines).encode()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("collectors.notes.lines._CHECK_BYTES", part)
-        found = check_lines(block, columns)
-    if all(len(cells) == columns for cells in lines):
-        assert found is not None
-        assert found.ascii == block.isascii()
-        assert found.returns == (b"\r\n" in block)
-        assert found.ends.tolist() == [place for place, byte in enumerate(block) if byte == ord("\n")]
-    else:
-        assert found is None
-
-
-def test_the_block_check_tells_256_tabs_from_none() -> None:
-    assert check_lines(b"a\n" + b"\t" * 256 + b"\n", 1) is None
-    assert check_lines(b"\t" * 256 + b"\n" + b"\t" * 256 + b"\n", 257) is not None
-    assert check_lines(b"a\0b\n", 1) is None
 
 
 @settings(max_examples=50)

@@ -300,6 +300,7 @@ LINES: list[tuple[dict[str, Any], FoundPost]] = [
      FoundPost(ID, text="Ice & water.", language="en", date=DATE, truncated=True)),
     ({"id_str": ID}, FoundPost(ID, PostStatus.UNAVAILABLE, silent=True)),
     ({"id_str": ID, "__typename": "TweetTombstone"}, FoundPost(ID, PostStatus.UNAVAILABLE, silent=True)),
+    ({"id_str": ID, "tombstone": {}}, FoundPost(ID, PostStatus.UNAVAILABLE, silent=True)),
     (LISTED | {"tombstone": {"text": {"text": "This Post was DELETED by its author."}}},
      FoundPost(ID, PostStatus.DELETED, silent=True)),
     ({"id_str": ID, "tombstone": {"text": {"text": "The page no longer exists."}}},

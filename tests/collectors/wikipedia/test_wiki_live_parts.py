@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from collectors.jobs import live_source
 from collectors.wikipedia.collect import EditsFound, _Task
+from collectors.wikipedia.export import OTHER_MODEL
 from collectors.wikipedia.live import _Asked, _draw, _follow, _Ledger, _Target
 from collectors.wikipedia.site import RecentChange, WikiAnswers, WikiSite, _Body
 from collectors.wikipedia.source import EditSampling, LiveSource, Window, check_contact, read_titles
@@ -294,16 +295,21 @@ def test_an_old_text_is_known_by_the_hashes_of_so_many_revisions_before(monkeypa
 def test_revisions_of_another_content_model_are_hidden_and_counted(monkeypatch):
     models = ["wikitext", "json", "javascript", "wikibase-item", "", "wikitext"]
     rows = [
-        {"revid": n, "timestamp": QUARTER.start, "slots": {"main": {"content": "x", "contentmodel": model}}}
+        {
+            "revid": n,
+            "user": "A",
+            "timestamp": QUARTER.start,
+            "slots": {"main": {"content": "x", "contentmodel": model}},
+        }
         for n, model in enumerate(models, start=1)
     ]
     site = WikiSite.__new__(WikiSite)
-    site._api, site.other_model = API, set()
+    site._api, site.losses = API, {}
     pages = {"pages": [{"pageid": 5, "title": "Mill", "revisions": rows}]}
     body = _Body.model_validate({"curtimestamp": QUARTER.end, "query": pages})
     monkeypatch.setattr(site, "_revisions", lambda *_: body, raising=False)
     assert [one.text for one in site.page(5).revisions] == ["x", None, None, None, "x", "x"]
-    assert site.other_model == {2, 3, 4}
+    assert site.losses == dict.fromkeys((2, 3, 4), OTHER_MODEL)
 
 
 def test_no_more_is_read_than_decides_the_drawn_edit():

@@ -83,7 +83,8 @@ def test_retry_after_is_waited_for_in_both_forms(server, status, form):
     with asking(clock) as session:
         assert get(session, server).status_code == 200
     assert len(server.paths) == 2
-    assert sum(clock.sleeps) == pytest.approx(37, abs=3.1)
+    waited = sum(clock.sleeps)
+    assert waited == 37 if form == "seconds" else 20 < waited <= 40  # a busy machine takes a while to begin
 
 
 def test_when_one_is_told_to_wait_the_others_wait_too(server):
@@ -243,9 +244,10 @@ def test_stopping_ends_all_waits(server):
 
         thread = threading.Thread(target=ask)
         thread.start()
-        time.sleep(0.3)
+        while not server.paths:
+            time.sleep(0.01)
         session.stop()
-        thread.join(timeout=5)
+        thread.join()
     assert errors == ["api-stopped"]
 
 

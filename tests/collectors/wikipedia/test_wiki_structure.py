@@ -10,7 +10,7 @@ import pytest
 from collectors.settings import EditsSettings
 from collectors.wikipedia.clean import read
 from collectors.wikipedia.collect import collect
-from collectors.wikipedia.export import DAMAGED, NOT_LOADED, OTHER_MODEL, ExportReader, read_pages
+from collectors.wikipedia.export import DAMAGED, NO_USER, NOT_LOADED, OTHER_MODEL, ExportReader, read_pages
 from collectors.wikipedia.names import wiki_names
 from hellofresh.core.quarters import Quarter
 from tests.fakes import dropped, fails_with
@@ -87,11 +87,22 @@ PAGE = "<page><title>B</title><ns>0</ns><id>9</id></page>"
         ("<comment>of no account</comment>", "<comment><text>x</text></comment>"), ("<id>", "<id>3</id><id>"),
         ("<text ", "<text>first</text><text "), ("</model>", "</model><title>B</title>"),
         ("<timestamp>", "<timestamp>2020-01-01T00:00:00Z</timestamp><timestamp>"),
+        ("The mill", "The <b>mill</b>"), ("The mill", "The <x:y xmlns:x='z'>mill</x:y>"),
     ],
 )  # fmt: skip
 def test_what_stands_where_the_schema_does_not_allow_it_is_refused(written, old, new):
     with fails_with("bad-structure", "line [0-9]+"):
         written(old, new)
+
+
+def test_a_page_without_a_title_is_refused_and_a_revision_without_a_user_is_counted(written, wiki, tmp_path):
+    path = wiki.write(tmp_path / "t.xml", wiki.page_xml("Mill", wiki.history(TEXTS)).replace("<title>Mill</title>", ""))
+    with fails_with("bad-structure", "without a title"):
+        collect(QUARTER, [path], EditsSettings())
+    user = "<contributor><username>User B</username><id>7</id></contributor>"
+    found = written(user, "")
+    assert found.funnel.context[NO_USER] == 1 and "1 revisions have no user" in found.warnings[0]
+    assert not written(user, "<contributor deleted='deleted' />").warnings
 
 
 def test_pages_after_one_with_several_slots_keep_their_titles(wiki, tmp_path):
@@ -116,6 +127,10 @@ def test_dumps_of_another_kind_are_named_as_what_they_are(wiki, tmp_path):
     (tmp_path / "stub.xml").write_text(stub)
     with fails_with("no-histories", "stub"):
         collect(QUARTER, [tmp_path / "stub.xml"], EditsSettings())
+    logs = "<logitem><id>1</id><type>delete</type></logitem>"
+    for name, items in (("logs", logs), ("nothing", "")):
+        with fails_with("no-histories", "without a page"):
+            collect(QUARTER, [wiki.write(tmp_path / f"{name}.xml", items)], EditsSettings())
 
 
 @pytest.mark.parametrize("padding", [0, 4, 1 << 20])

@@ -5,35 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from collectors.wikipedia.edits import changed_headings, paragraph_changes
 from collectors.wikipedia.stability import EditsSettings, Fate
-from collectors.wikipedia.wikitext import Splitter
 from hellofresh.core.errors import ConfigError
 from tests.collectors.wikipedia.conftest import decide
 
 WHOLE = EditsSettings(min_changed_characters=8, base_revisions=2, whole_paragraphs=True)
 ONE, TWO, NEW = "The first paragraph.", "The second paragraph.", "Put in whole between the two of them."
 SHORT, LONG = f"{ONE}\n\n{TWO}", f"{ONE}\n\n{NEW}\n\n{TWO}"
-PARAGRAPHS = st.lists(st.sampled_from([f"paragraph {w} of the text" for w in "abcdefgh"]), max_size=7)
 
 
 def fates(wiki, texts, users=None, options=WHOLE):
     return {d.revision.id - 100: d.fate for d in decide(wiki.history(texts, users), options)}
-
-
-@given(PARAGRAPHS, PARAGRAPHS)
-def test_whole_changes_and_pairs_together_make_one_side_of_the_other(before, after):
-    splitter = Splitter()
-    one, two = splitter.split("\n\n".join(before)), splitter.split("\n\n".join(after))
-    headings = changed_headings(one, two)
-    every = paragraph_changes(one, two, headings, whole=True)
-    assert [c for c in every if not c.whole] == paragraph_changes(one, two, headings)
-    assert sorted([*before, *(c.after for c in every if c.after)]) == sorted(
-        [*after, *(c.before for c in every if c.before)]
-    )
 
 
 def test_they_are_not_asked_about_unless_chosen(wiki):

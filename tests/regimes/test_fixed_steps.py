@@ -1,11 +1,20 @@
-"""The pipelines beside the search agent take their fixed steps, and search without the sample."""
+"""Regimes of fixed steps: zero-shot, placebo, and the pipelines beside the search agent."""
 
 from __future__ import annotations
 
-import pytest
+from collections import Counter
 
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hellofresh.core.errors import UnknownNameError
+from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.regimes import get_regime
+from hellofresh.runs.regimes.placebo import choose_texts, placebo_texts
+from hellofresh.runs.regimes.registry import REGIMES
 from hellofresh.runs.regimes.search_agent import REHEARSED
+from hellofresh.tasks import TASKS
 from hellofresh.tasks.outputs import Status
 from tests.regimes import conftest as stage
 
@@ -85,3 +94,80 @@ def test_an_answer_without_a_decision_is_asked_about_once_and_the_ceiling_holds(
         assert len(world.asked) <= regime.ceiling(1)
     refused = stage.judged(regime, make.note(1), stage.World({"decide": "I'm sorry, but I can't help with that."}))
     assert refused.outputs[0].status is Status.BLOCKED
+
+
+# --- Zero-shot asks every prompt once and shows the model nothing but the prompt.
+
+
+def test_regimes_are_found_by_name_and_no_other() -> None:
+    assert all(get_regime(name).name == name for name in REGIMES)
+    with pytest.raises(UnknownNameError, match="zero-shot"):
+        get_regime("zeroshot")
+
+
+@pytest.mark.parametrize(
+    ("name", "step", "said"),
+    [
+        ("zero-shot", "classify", "Too early to tell."),
+        ("search-agent", "turn-1", "Summary: who knows.\nDecision: **Too early to tell**"),
+        ("hiss", "decide", "Summary: who knows.\nDecision: Too early to tell"),
+        ("retrieve-verify", "decide", "Decision: too early to tell"),
+    ],
+)
+def test_that_it_is_too_early_is_offered_and_taken_at_once_as_an_even_forecast(make, name, step, said) -> None:
+    world = stage.World({step: said}, results=stage.results(1))
+    outcome = stage.judged(get_regime(name, ["early=true"]), make.note(1), world)
+    assert {(one.label, one.probabilities) for one in outcome.outputs} == {(None, (0.5, 0.5))}
+    (asked, *_) = world.of(step)
+    assert "too early to tell" in asked.request.messages[0].text.casefold() and not world.of("again")
+
+
+# --- Placebo is web-search's prompt with texts on something else, never on the sample's subject, and always the same.
+
+
+TEXTS = placebo_texts()
+
+
+def test_there_are_enough_texts_of_the_length_of_summaries_each_on_a_subject_of_its_own() -> None:
+    assert len(TEXTS) >= 25
+    assert all(110 <= len(text.text.split()) <= 150 for text in TEXTS)
+    assert len({text.id for text in TEXTS}) == len({text.text for text in TEXTS}) == len(TEXTS)
+    for text in TEXTS:
+        assert {word.strip(".,;:") for word in text.text.lower().split()} & text.topic_words
+
+
+def test_the_words_around_the_texts_are_those_of_web_search() -> None:
+    for task in (name for name in TASKS if TASKS[name].classes):
+        placebo, search = (load_prompt_set(task, name) for name in ("placebo", "web-search"))
+        assert (placebo.frame, placebo.prompts) == (search.frame, search.prompts)
+
+
+def test_it_shows_every_prompt_the_same_five_texts_before_the_sample(make) -> None:
+    regime = get_regime("placebo")
+    for sample in (make.note(1), make.edit(1)):
+        world = stage.World()
+        outcome = stage.judged(regime, sample, world)
+        assert len(world.asked) == regime.ceiling(5) == 5
+        (note,) = outcome.events
+        (beginning,) = {item.request.messages[0].parts[0] for item in world.asked}
+        shown = sorted((beginning.index(text.text), text.id) for text in TEXTS if text.text in beginning)
+        assert [name for _, name in shown] == note.values["texts"]
+        assert len(shown) == 5
+        assert shown[-1][0] < beginning.index("SOCIAL MEDIA POST" if sample.task == "x-notes" else "ARTICLE:")
+        assert outcome == stage.judged(regime, sample, stage.World(seed=9))
+
+
+@given(st.lists(st.sampled_from(sorted(set().union(*(text.topic_words for text in TEXTS)))), max_size=20), st.text())
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_text_on_a_subject_that_the_sample_names_is_shown(words: list[str], sample: str) -> None:
+    chosen = choose_texts(sample, ["Look: " + ", ".join(words).upper()], TEXTS)
+    assert not any(text.topic_words & set(words) for text in chosen)
+    unrelated = [text for text in TEXTS if not text.topic_words & set(words)]
+    assert len(chosen) == min(5, len(unrelated))
+    assert list(chosen) == list(choose_texts(sample, words, TEXTS[::-1]))
+
+
+def test_over_many_samples_every_text_is_shown_about_equally_often() -> None:
+    counts = Counter(text.id for n in range(3000) for text in choose_texts(f"xn-{n}", [], TEXTS))
+    assert set(counts) == {text.id for text in TEXTS}
+    assert 400 < min(counts.values()) <= max(counts.values()) < 600
