@@ -61,7 +61,7 @@ _ABOUT_DUMP = (
 )
 _DUMP = Option(_ABOUT_DUMP, "FILE|DIR", parse=Path, several=True)
 _API = Option(
-    "wikipedia-edits: a wiki's api.php, such as https://en.wikipedia.org/w/api.php; claims: ask the Fact Check Tools "
+    "wikipedia-edits: a wiki's api.php, such as https://en.wikipedia.org/w/api.php; claims: query the Fact Check Tools "
     "API for the reviews of these publishers, such as politifact.com",
     "URL|SITE",
     several=True,
@@ -82,7 +82,7 @@ class NotesAsked:
     ] = None
     posts_from: Annotated[
         tuple[str, ...],
-        Option("service that posts are fetched from: api-v2", "NAMES", parse=_names, group=_NOTES),
+        Option("service from which to fetch posts: api-v2", "NAMES", parse=_names, group=_NOTES),
     ] = ()
 
 
@@ -92,7 +92,7 @@ class PicturesAsked:
 
     pictures: Annotated[
         bool,
-        Option("not x-notes: fetch the pictures of posts; they stay private in the workspace", group=_NOTES),
+        Option("x-notes-media, x-posts: fetch posts' pictures, which stay private in the workspace", group=_NOTES),
     ] = False
 
 
@@ -109,8 +109,8 @@ class LabelSource(StrEnum):
 
 
 _LABEL = "status used as the label: the locked one (default), or the current one of old enough notes"
-_INCOMPLETE = "keep posts with words of a web page or signs of missing media, from a file without a media column"
-_PARTIAL = "accept a dump with over 1%% of the notes in only one of notes and status history"
+_INCOMPLETE = "keep posts with traces of a web page or of missing media, from a file without a media column"
+_PARTIAL = "accept a dump in which over 1%% of the notes lack their text or their status history"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ class NotesSettings:
         LabelSource, Option(_LABEL, choices=tuple(map(str, LabelSource)), read=LabelSource, group=_NOTES)
     ] = LabelSource.LOCKED
     min_age_days: Annotated[
-        int, Option("with current statuses: minimum age of a note in days (14)", "D", parse=int, group=_NOTES)
+        int, Option("with current statuses: minimum age of a note in days (default: 14)", "D", parse=int, group=_NOTES)
     ] = 14
     dump_end: datetime | None = None
     languages: tuple[str, ...] = ("en",)
@@ -169,7 +169,7 @@ class ReadingAsked:
 
     jobs: Annotated[
         int | None,
-        Option("parallel files (default: one per processor; of ratings two)", "N", parse=int, group=_READING),
+        Option("files to read in parallel (default: one per processor; ratings: two)", "N", parse=int, group=_READING),
     ] = None
     cluster: Annotated[
         str,
@@ -189,7 +189,7 @@ class RatingsAsked:
     table: Annotated[
         Path | None,
         Option(
-            "ratings: instead of --dump and --quarter, votes of any people: a table rater,item,vote (CSV)",
+            "ratings: instead of --dump and --quarter, any votes as CSV with columns rater, item, vote",
             "FILE",
             parse=Path,
         ),
@@ -197,14 +197,14 @@ class RatingsAsked:
     claims: Annotated[
         Path | None,
         Option(
-            "ratings: folder of names that note writers claim, a JSON file each (docs/note-writers.md)",
+            "ratings: folder of the names that note writers claim, one JSON file each (docs/note-writers.md)",
             "DIR",
             parse=Path,
         ),
     ] = None
     page: Annotated[
         Path | None,
-        Option("ratings: also write the page of the quarter's note writers, one file", "FILE.html", parse=Path),
+        Option("ratings: also write the page of the quarter's note writers to this file", "FILE.html", parse=Path),
     ] = None
 
 
@@ -221,7 +221,7 @@ class EditsAsked:
     pages: Annotated[
         tuple[str, ...],
         Option(
-            "read the whole histories of these pages; a file has one title per line",
+            "read the whole histories of these pages, or of those in a file with one title per line",
             "FILE|TITLE",
             several=True,
             group=_LIVE,
@@ -229,7 +229,7 @@ class EditsAsked:
     ] = ()
     draw_pages: Annotated[
         int | None,
-        Option("draw edits of at most this many pages from the recent changes (2000)", "N", parse=int, group=_LIVE),
+        Option("draw edits of at most N pages from the recent changes (default: 2000)", "N", parse=int, group=_LIVE),
     ] = None
 
 

@@ -20,6 +20,8 @@ from types import ModuleType
 
 import pytest
 
+from tests.fakes import free_port
+
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(1800)]
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -105,7 +107,7 @@ def browse(newcomer: Newcomer) -> None:
     assert "source .venv/bin/activate" in listed
     newcomer.environment["PATH"] = f"{newcomer.folder / '.venv/bin'}{os.pathsep}{newcomer.environment['PATH']}"
     assert "make leaderboard" in listed
-    port = "8519"
+    port = str(free_port())
     site = subprocess.Popen(
         ["make", "leaderboard", f"PORT={port}"], cwd=newcomer.folder, stdout=subprocess.DEVNULL, start_new_session=True,
         env=newcomer.environment,

@@ -122,13 +122,13 @@ class Evaluation:
     edition: Edition
     task: Annotated[Task, Option("name of the task, such as x-notes", "T", part=Part.HELD)]
     model: Annotated[
-        str, Option("a name from: hellofresh models; or PROVIDER:NAME, such as openai:NAME", "M", part=Part.HELD)
+        str, Option("a name that 'hellofresh models' lists, or PROVIDER:NAME, such as openai:NAME", "M", part=Part.HELD)
     ]
     regime: Annotated[str, Option("how the model is asked (default: zero-shot)", "R", part=Part.HELD)] = "zero-shot"
     prompt_set: Annotated[
         str | None,
         Option(
-            "paper (what the papers ask, the default where they do), standard (predict the vote), or a TOML file",
+            "paper (the papers' prompts; default where they have any), standard (predict the vote), or a TOML file",
             "SET",
             read=lambda value: None if value is None else str(value),
             part=Part.HELD,
@@ -140,7 +140,7 @@ class Evaluation:
     hidden_tokens: Annotated[
         int | None,
         Option(
-            "most tokens of hidden reasoning, added to the limit of each answer (default: the model's)",
+            "maximum tokens of hidden reasoning, beyond the limit of each answer (default: the model's)",
             "N",
             parse=int,
             part=Part.HELD,
@@ -178,7 +178,7 @@ class Evaluation:
     allowed: Annotated[
         tuple[str, ...],
         Option(
-            "also read a group of blocked sources, such as fact-checkers, to see what it changes",
+            "do not block this group of sources, such as fact-checkers, to measure its effect",
             "GROUP",
             "--allow",
             many=True,
@@ -190,10 +190,10 @@ class Evaluation:
     # How much is asked and scored.
     prompts: Annotated[
         str,
-        Option("all, or ids such as manual,rephrased-1 (default: the usual ones)", "P", read=_joined, part=Part.EXTENT),
+        Option("all, or ids such as manual,rephrased-1 (default: the regime's)", "P", read=_joined, part=Part.EXTENT),
     ] = ""
     limit: Annotated[
-        int | None, Option("judge N samples (default: the model's own limit)", "N", parse=int, part=Part.EXTENT)
+        int | None, Option("evaluate N samples (default: the model's own limit)", "N", parse=int, part=Part.EXTENT)
     ] = None
     repeat: Annotated[
         int,
@@ -219,7 +219,7 @@ class Evaluation:
     ] = False
     go_on: Annotated[
         bool,
-        Option("continue if the first answers were cut off or empty, which count as wrong", part=Part.PROCESS),
+        Option("continue if the first answers are cut off or empty, which count as wrong", part=Part.PROCESS),
     ] = False
     replay: Annotated[
         bool, Option("replay the run's stored searches and pages, without the network", part=Part.PROCESS)

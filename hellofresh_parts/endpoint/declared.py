@@ -12,16 +12,16 @@ COMMANDS = (
         "Serve an OpenAI-compatible endpoint on this machine for your own program, and record its run.",
         "hellofresh_parts.endpoint.command:run",
         EDITION,
-        *fields("task", "model", model="the model that answers, as for evaluate"),
-        *fields("roles", roles="another model, which clients call ROLE"),
-        *fields("settings", "limit", "budget_usd", settings="a bound for each sample, such as requests=50"),
-        option("--name NAME", "name of your program; each name is a system of its own"),
+        *fields("task", "model", model="the model that answers, named as for 'hellofresh evaluate'"),
+        *fields("roles", roles="another model, which clients request as ROLE"),
+        *fields("settings", "limit", "budget_usd", settings="a limit per sample, such as requests=50"),
+        option("--name NAME", "name of your program; each name is a separate system"),
         BASE_URL,
-        option("--port N", "the port (default: one that is free)", default=0),
+        option("--port N", "port (default: any free port)", default=0),
         option("--socket PATH", "also listen at this Unix socket, for a program without a network", Path),
         timed=True,
         submissions="own",
-        epilog="A client needs the base URL of a sample, http://127.0.0.1:PORT/s/SAMPLE/v1, and the token that is "
-        "printed, or set in HELLOFRESH_PROXY_TOKEN, as key. The program ends a sample with POST .../v1/output.",
+        epilog="A client needs a sample's base URL, http://127.0.0.1:PORT/s/SAMPLE/v1, and a token as key: the one "
+        "printed, or the one in HELLOFRESH_PROXY_TOKEN. The program ends a sample with POST .../v1/output.",
     ),
 )

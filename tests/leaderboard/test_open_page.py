@@ -1,4 +1,4 @@
-"""The page of a quarter that is not revealed: what is known comes first, what is open stands beside it, no figure."""
+"""Quarters that are not revealed, and forecasts: what is known and due is shown, and no label, id or figure early."""
 
 from __future__ import annotations
 
@@ -6,23 +6,37 @@ import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import asdict, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from visiting import html, opened, text
 
+from hellofresh.core.clock import now
+from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
+from hellofresh.releases.draw.prospective import build_prospective
+from hellofresh.releases.life.manifest import BUNDLED
+from hellofresh.releases.life.takedown import take_down
 from hellofresh.results.board.build import build_board
+from hellofresh.results.board.sample_rows import SampleRow
 from hellofresh.results.board.system_rows import AgreementRow, AnswerShare, Participant
+from hellofresh.results.scoring.scores import score_quarter
+from hellofresh.results.split.tables import AnswerRow
+from hellofresh.submissions.check import Due
+from hellofresh.submissions.released import due_in
+from hellofresh.tasks import TASKS
+from hellofresh.tasks.samples import PROSPECTIVE
 from leaderboard.components.charts import calendar_bar
 from leaderboard.components.labels import Links, dated
 from leaderboard.components.open_quarter import open_quarter, plain_participant
 from leaderboard.data.board import Board, SplitKey, load_board
+from leaderboard.data.uploads import load_dues
 from leaderboard.export import export_board
-from tests.fakes import refused
+from tests.fakes import collect, refused
 
 OPEN, FINISHED = SplitKey("2026Q3", "x-notes"), SplitKey("2026Q2", "x-notes")
 
@@ -132,3 +146,87 @@ def test_a_submission_in_time_is_said_to_be_received_and_counted_after_the_deadl
     table = pl.DataFrame([{"edition": OPEN.edition, "task": OPEN.task, "split": OPEN.kind, **asdict(waiting)}])
     board = replace(shown, _tables={**shown._tables, "participants": table}, known={})
     assert "received, counted after 15 January" in str(open_quarter(board, OPEN, Links({}, "index.html")))
+
+
+# --- What the board says is due is what the releases say, for every quarter and split, without a label or an early id.
+
+
+QUARTER, NEXT = Quarter(2026, 3), Quarter(2026, 4)
+
+
+@pytest.fixture
+def workspace(open_board: Workspace, tmp_path: Path) -> Workspace:
+    """A copy of the workspace with an open quarter."""
+    shutil.copytree(open_board.root, tmp_path / "data")
+    return Workspace(tmp_path / "data")
+
+
+def alike(due: Due) -> tuple[Any, ...]:
+    """All that it says, whatever the order of ids."""
+    ids = {task: frozenset(found) for task, found in due.ids.items()}
+    return due.edition, due.split, ids, dict(due.calendars), due.taken_down, due.revealed
+
+
+def test_a_prospective_split_is_due_before_its_quarter_has_a_release(workspace: Workspace, make: Any) -> None:
+    task = TASKS["x-notes"]
+    pending = [make.note(900 + k, date=now() - timedelta(days=3)) for k in range(5)]
+    collect(workspace, NEXT, task.name, [], pending, source=BUNDLED)
+    build_prospective(workspace, NEXT, task, seed="s", cap=9, days=5, moment=now())
+    assert not build_board(workspace).skipped
+    due = next(due for due in load_dues(workspace.board) if due.edition == NEXT)
+    assert due.split is PROSPECTIVE
+    assert alike(due) == alike(due_in(workspace, NEXT, PROSPECTIVE))
+    assert set(due.ids["x-notes"]) == {note.id for note in pending}
+
+
+def test_samples_that_were_taken_down_may_still_be_predicted(workspace: Workspace) -> None:
+    gone = sorted(due_in(workspace, QUARTER).ids["x-notes"])[0]
+    take_down(workspace, QUARTER, TASKS["x-notes"], {gone: "asked for"}, now())
+    score_quarter(workspace, QUARTER, workspace.root / "none")
+    build_board(workspace)
+    due = load_dues(workspace.board)[-1]
+    assert due.taken_down == {gone}
+    assert gone not in due.ids["x-notes"]
+    assert alike(due) == alike(due_in(workspace, QUARTER))
+
+
+def test_a_board_is_built_anew_only_when_a_quarter_opens(workspace: Workspace, monkeypatch) -> None:
+    assert build_board(workspace).skipped
+    monkeypatch.setenv("HELLOFRESH_NOW", "2026-12-24T00:00:00Z")
+    assert build_board(workspace).skipped
+
+
+# --- The page Forecasts, live and copied: who foresees best, calibration, the hardest samples, what comes next.
+
+
+SPLIT = SplitKey("2026Q4", "x-notes", "prospective")
+
+
+def test_the_page_ranks_by_the_index_and_names_the_hardest_samples(
+    prospective_board: Workspace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HELLOFRESH_DATA", str(prospective_board.root))
+    board = load_board(prospective_board.board)
+    labels = {row.id: row.label for row in board.rows(SampleRow, SPLIT) if row.label is not None}
+    said = {row.id: row.probabilities for row in board.rows(AnswerRow, SPLIT, origin="team-seer/seer")}
+    errors = [(said[key][1] - label) ** 2 for key, label in labels.items()]
+    base = np.mean(list(labels.values())) * (1 - np.mean(list(labels.values())))
+    index = 100 * (1 - np.sqrt(np.mean(errors) / base) / 2)
+    export_board(prospective_board.board, tmp_path / "copy")
+    (page,) = (tmp_path / "copy").glob("x-notes/2026Q4-prospective/forecasts.html")
+    for shown in (text(opened("forecasts")), text(page.read_text(encoding="utf-8"))):
+        assert shown.index("seer") < shown.index("guesser")
+        for part in ("Resolved", f"{index:.1f}", "Log score", "Resolution", "The hardest samples", "16 decided"):
+            assert part in shown
+    # Both teams are wrong about the last two samples, and sure of it.
+    hardest = text(page.read_text(encoding="utf-8")).partition("The hardest samples")[2]
+    assert 0 < hardest.index("xn-15") < hardest.index("xn-1 ") if "xn-1 " in hardest else "xn-15" in hardest
+
+
+def test_where_no_forecast_is_resolved_there_is_no_page_and_no_way_to_one(
+    revealed_board: Workspace, tmp_path: Path
+) -> None:
+    export_board(revealed_board.board, tmp_path / "copy")
+    pages = list((tmp_path / "copy").rglob("*.html"))
+    assert pages and not any("forecasts" in page.name for page in pages)
+    assert not any("forecasts.html" in page.read_text(encoding="utf-8") for page in pages)

@@ -163,7 +163,7 @@ def test_texts_become_the_tokens_that_the_model_was_trained_with_and_never_contr
 
 async def test_a_cancelled_request_leaves_a_usable_model(model: EmbeddedModel, answers: list[Answer]) -> None:
     task = asyncio.create_task(model.ask(request(POSTS[1], INSTRUCTIONS[2], 10)))
-    await asyncio.sleep(0.05)
+    await asyncio.sleep(0.005)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

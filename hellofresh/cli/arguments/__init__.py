@@ -51,16 +51,16 @@ NOUNS = {
     "prompts": Noun("evaluate", "show or rephrase prompts", "evaluating"),
     "web": Noun("evaluate", "search the web or read a page as regimes do", "evaluating"),
     "submission": Noun("submit", "create, check, add and list submissions", "submitting"),
-    "hydrate": Noun("submit", "fill in texts that a release must leave out", "submitting"),
+    "hydrate": Noun("submit", "fill in texts that a release may not contain", "submitting"),
     "judge": Noun("judge", "have a model judge responses", "judging"),
-    "rate": Noun("judge", "have people rate responses; report on ratings", "judging"),
+    "rate": Noun("judge", "have people rate responses; report their ratings", "judging"),
     "corpus": Noun("retrieve and train", "import, show and compare corpora for retrieval", "training"),
     "train": Noun("retrieve and train", "train rerankers, reward models and responders", "training"),
     "collect": Noun("maintain", "collect a quarter's candidates from a source", "maintaining"),
-    "archive": Noun("maintain", "download what a source publishes, or write the sample", "maintaining"),
+    "archive": Noun("maintain", "download a source's dump, or write the bundled sample", "maintaining"),
     "dataset": Noun("maintain", "show and import frozen data sets", "maintaining"),
     "release": Noun("maintain", "build, publish, verify and correct releases", "maintaining"),
-    "quarter": Noun("maintain", "show the state of quarters, do what is due", "maintaining"),
+    "quarter": Noun("maintain", "show the state of quarters; do what is due", "maintaining"),
 }
 """The nouns of this package by name, in the order of the help."""
 
@@ -73,7 +73,7 @@ def all_nouns() -> Mapping[str, Noun]:
     """
     added: dict[str, Noun] = plugins("hellofresh.commands")
     if taken := NOUNS.keys() & added.keys():
-        what = f"the command {min(taken)!r} of another package has the name of one of ours"
+        what = f"the command {min(taken)!r} of another package is one of HelloFresh's own"
         raise UsageError(what, expected="an entry point with another name", code="command-exists")
     groups = list(dict.fromkeys(noun.group for noun in (*NOUNS.values(), *added.values())))
     return dict(sorted({**NOUNS, **added}.items(), key=lambda item: groups.index(item[1].group)))
@@ -86,7 +86,7 @@ def command_line(typed: str | None = None) -> CommandParser:
         typed: the noun whose commands to declare; the others get only their names. None declares all.
     """
     parser = _Root(prog="hellofresh")
-    parser.add_argument("--version", action=_Version, nargs=0, help="show the version, and what packages add")
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and what other packages add")
     nouns = parser.add_subparsers(metavar="COMMAND", parser_class=CommandParser)
     parser.set_defaults(lists=parser)
     known = NOUNS if typed in {"", *NOUNS} else all_nouns()  # entry points take time to read
@@ -146,7 +146,7 @@ class _Root(CommandParser):
             self.error(f"options follow the command: hellofresh {shlex.join([*words[at:], *words[:at]])}")
         found, rest = super().parse_known_args(words, namespace)
         if "submissions" in shared and "submissions" not in found:
-            self.error("this command reads no submissions: leave out --submissions")
+            self.error("this command reads no submissions; leave out --submissions")
         for name, value in vars(shared).items():
             setattr(found, name, value)
         return found, rest
@@ -164,7 +164,7 @@ class _Root(CommandParser):
         """All nouns, with the group before the first of each."""
         width = min(get_terminal_size().columns - 2, 100)
         lines = [
-            "usage: hellofresh [--version] COMMAND ...   (COMMAND --help: what it accepts)",
+            "usage: hellofresh [--version] COMMAND ...   (COMMAND --help: its options)",
             "A living benchmark: language models predict fresh, real human decisions.",
             "",
         ]
@@ -173,7 +173,7 @@ class _Root(CommandParser):
                 indent = f"{'' if number else group:20}{name:12}"
                 lines += wrap(noun.about, width, initial_indent=indent, subsequent_indent=" " * 32)
         epilog = (
-            "Every command takes --json; those that read submissions --submissions DIR. Files: ./data, "
-            "HELLOFRESH_DATA. Settings: hellofresh.toml, HELLOFRESH_CONFIG."
+            "Every command takes --json; commands that read submissions take --submissions DIR. Files: ./data, or "
+            "HELLOFRESH_DATA. Settings: ./hellofresh.toml, or HELLOFRESH_CONFIG."
         )
         return "\n".join([*lines, "", *wrap(epilog, width), ""])

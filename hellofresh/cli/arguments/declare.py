@@ -206,7 +206,7 @@ def to_pairs(text: str) -> dict[str, str]:
     """Convert an argument of NAME=VALUE pairs separated by commas."""
     pairs = [part.partition("=") for part in text.split(",") if part]
     if not pairs or not all(name and equals and value for name, equals, value in pairs):
-        raise argparse.ArgumentTypeError(f"{text!r}; expected NAME=VALUE,NAME=VALUE")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of pairs; expected NAME=VALUE,NAME=VALUE")
     return {name: value for name, _, value in pairs}
 
 
@@ -227,6 +227,6 @@ def edition(
 EDITION = edition(required=True)
 QUARTER = option("--quarter Q", "quarter, such as 2023Q2", required=True)
 BASE_URL = option("--base-url URL", "the endpoint of openai:NAME (default: OPENAI_BASE_URL)")
-DRY_RUN = option("--dry-run", "estimate requests, cost and time, expected and at most; send and write nothing")
+DRY_RUN = option("--dry-run", "estimate requests, cost and time (expected and maximum); send and write nothing")
 PRIVATE = option("--private", "for maintainers: use labels before they are revealed; keep the results private")
 SPLIT = ("main", "prospective")

@@ -28,9 +28,9 @@ def _number_or_all(text: str) -> int | str:
     raise ValueError(text)
 
 
-_WITNESS = option("--yes-it-is DAY", "today's date, to confirm the clock if a step that cannot be undone waits")
+_WITNESS = option("--yes-it-is DAY", "today's date, to confirm the clock before a step that cannot be undone")
 _DAY = "day of the dump, such as 2026-07-23 (default: the newest"
-_RATINGS = "also download the ratings (11 GB), to count votes"
+_RATINGS = "also download the ratings (11 GB), from which votes are counted"
 
 
 def _add_collect(parser: argparse.ArgumentParser) -> None:
@@ -38,9 +38,9 @@ def _add_collect(parser: argparse.ArgumentParser) -> None:
     handlers = dict.fromkeys(LIVING, "sources:collect") | {"ratings": "sources:fit_ratings"}
     tasks = Variants(parser, "task", handlers, f"what to collect: {', '.join(handlers)}")
     of_tasks = dict.fromkeys(LIVING, False)
-    about = "keep undecided samples too, for 'hellofresh release prospective'"
+    about = "also keep undecided samples, for 'hellofresh release prospective'"
     tasks.add("--pending", of_tasks, action="store_true", help=about)
-    tasks.add("--explain", of_tasks, action="store_true", help="show what would be kept and dropped, and write nothing")
+    tasks.add("--explain", of_tasks, action="store_true", help="show how many each rule drops, and write nothing")
     accepted = {task.name: task.settings for task in LIVING.values()} | {"ratings": (RatingsAsked, ReadingAsked)}
     for name, kinds in accepted.items():
         add_settings(tasks, name, *kinds)
@@ -60,14 +60,14 @@ def _add_archive(parser: argparse.ArgumentParser) -> None:
     about = f"{_DAY} of the last 14 days; of a wiki, the newest that is finished)"
     add("--date", dict.fromkeys(dumps), type=to_day, metavar="D", help=about)
     add("--ratings", {"x-notes": False}, action="store_true", help=f"x-notes: {_RATINGS}")
-    about = "x-notes: accept tables that are over 1%% smaller than in the dump before"
+    about = "x-notes: accept tables that are over 1%% smaller than in the previous dump"
     add("--accept-partial", {"x-notes": False}, action="store_true", help=about)
-    about = "sample: where to write x-notes/, wikipedia-edits/ and claims/"
+    about = "sample: folder to which to write x-notes/, wikipedia-edits/ and claims/"
     add("--to", {"sample": REQUIRED}, type=Path, metavar="DIR", help=about)
     wiki = "wikipedia-edits"
     about = "name of the wiki, such as simplewiki or enwiki"
     add("--wiki", {wiki: REQUIRED}, group=wiki, metavar="NAME", help=about)
-    about = "where the exports are (default: Wikimedia's own server; mirrors have the same folders)"
+    about = "a mirror of Wikimedia's exports with the same folders (default: Wikimedia's own server)"
     add("--url", {wiki: None}, group=wiki, metavar="URL", help=about)
     about = "your e-mail or web address, sent to the server"
     add("--contact", {wiki: None}, group=wiki, metavar="TEXT", help=about)
@@ -75,7 +75,7 @@ def _add_archive(parser: argparse.ArgumentParser) -> None:
 
 _ABOUT_TASKS = " ".join(f"{task.name}: {task.about.removeprefix('Collect ')}" for task in LIVING.values())
 _ABOUT_TASKS += (
-    " ratings: votes of a Community Notes dump, fitted to find the notes that people who disagree call helpful."
+    " ratings: fit the votes of a Community Notes dump, to find notes that people who usually disagree call helpful."
 )
 
 COMMANDS = (
@@ -88,8 +88,8 @@ COMMANDS = (
     ),
     command(
         "archive",
-        "Download a dump of Community Notes, which the source keeps for only days, or the history of a wiki; or write "
-        "the bundled sample in the same formats (TSV shards and XML), which demonstrates the pipeline.",
+        "Download a dump of Community Notes, which its source deletes after days, or the history of a wiki; or write "
+        "the bundled sample in the same formats (TSV shards and XML), to try the pipeline.",
         "",
         more=_add_archive,
     ),
@@ -97,37 +97,37 @@ COMMANDS = (
         "dataset show",
         "List the data sets that can be imported; or show one: files, licence, tasks and imported versions.",
         "dataset:show",
-        option("name NAME", "name of the data set, such as liar-new (default: list)", nargs="?"),
+        option("name NAME", "name of the data set, such as liar-new (default: list all)", nargs="?"),
     ),
     command(
         "dataset import",
-        "Import a data set from a copy of its files, or download it where a public copy with a known hash exists. "
-        "muse: a study that others have rated (232 posts, four systems, ten experts), then: hellofresh rate report. "
-        "publishers: ratings of publishers by domain, in place of those imported before.",
+        "Import a data set from a copy of its files; or download it, if a public copy with a known hash exists. "
+        "muse: a study already rated by experts (232 posts, four systems, ten experts); see 'hellofresh rate report'. "
+        "publishers: ratings of publishers by domain, which replace those imported before.",
         "dataset:import_one",
         option("name NAME", "name of the data set, such as liar-new; muse; or publishers"),
         option(
             "path PATH",
-            "a file or folder of the authors' files, or packed (muse); for publishers, a CSV file or JSON lines",
+            "the authors' file, folder or (muse) archive; for publishers, a CSV or JSON Lines file",
             nargs="?",
         ),
         option(
             "--set NAME=V",
             "labels=binary: two classes instead of all (some data sets), labels=six (liar-new); language=fr: that of "
-            "the statements (liar-new); seed=TEXT: of the draw (hellofresh)",
+            "the statements (liar-new); seed=TEXT: seed of the draw (hellofresh)",
             many=True,
         ),
         option("--sample N", "draw N samples instead of taking all rows"),
         option("--part", "accept files whose rows differ from the original's"),
-        option("--version TEXT", "name of the version (default: the number of samples)", default=""),
+        option("--version TEXT", "name of this version (default: the number of samples)", default=""),
         option(
             "--column NAME=COLUMN",
-            "what the file calls domain, bias, factuality, quality or category, as in quality=pc1",
+            "the file's column for domain, bias, factuality, quality or category, such as quality=pc1",
             many=True,
             group="publishers",
         ),
         option(
-            "--priority high=FILE", "domains of high, medium or low priority, one a line", many=True, group="publishers"
+            "--priority high=FILE", "a file of domains, one per line; also medium=FILE", many=True, group="publishers"
         ),
     ),
     command(
@@ -136,27 +136,27 @@ COMMANDS = (
         "release:build",
         QUARTER,
         option("--task T", "only this task (default: all that have candidates)"),
-        option("--per-post N", "most samples of one post or claim, or 'all' (default: 1)", kind=_number_or_all),
+        option("--per-post N", "maximum samples per post or claim, or 'all' (default: 1)", kind=_number_or_all),
         timed=True,
     ),
     command(
         "release publish",
         "Publish the opened quarters as a Hugging Face dataset.",
         "release:publish",
-        option("--to DIR|hub:OWNER/NAME", "a folder (default: data/published), or a repository, with HF_TOKEN"),
-        edition("only these (default: all that have opened)", nargs="+"),
+        option("--to DIR|hub:OWNER/NAME", "a folder (default: data/published), or a repository (needs HF_TOKEN)"),
+        edition("only these editions (default: all opened ones)", nargs="+"),
         _WITNESS,
         timed=True,
     ),
     command(
         "release prospective",
-        "Publish samples that are still undecided, with predictions due within days; or label them later.",
+        "Publish samples that are still undecided, for predictions due within days; or label them later.",
         "release:prospective",
         QUARTER,
-        option("--task T", "only this task (default: all that have any)"),
+        option("--task T", "only this task (default: all with such samples)"),
         option(
             "--resolve",
-            "label the samples from a later collection; final: drop samples that may still be decided",
+            "label the samples from a later collection; final: drop those that are still undecided",
             nargs="?",
             const="open",
             choices=("open", "final"),
@@ -168,12 +168,12 @@ COMMANDS = (
         "release run",
         "Run the whole pipeline: collect, build, evaluate, score, analyse, board.",
         "release:run",
-        option("--quarter Q", "default: this quarter and the last one", nargs="+"),
+        option("--quarter Q", "quarters (default: this one and the last one)", nargs="+"),
         option("--notes-dump DIR", "folder of a Community Notes dump"),
-        option("--wiki-dump FILE", "full-history XML dumps", nargs="+"),
-        option("--datasets NAME", "imported data sets, besides the quarters", nargs="+"),
-        option("--sample", "with --datasets, use the bundled sample if no source is named or configured"),
-        option("--models M", "models to evaluate (default: as configured)", nargs="+"),
+        option("--wiki-dump FILE", "full-history XML dumps of a wiki", nargs="+"),
+        option("--datasets NAME", "imported data sets to run in addition to the quarters", nargs="+"),
+        option("--sample", "with --datasets: use the bundled sample if no source is named or configured"),
+        option("--models M", "models to evaluate (default: those configured)", nargs="+"),
         BASE_URL,
         option("--limit N", "samples per task and quarter (default: the model's own limit)"),
         option("--no-analyses", "do not recompute the board's analyses"),
@@ -184,7 +184,7 @@ COMMANDS = (
     ),
     command(
         "release verify",
-        "Check released files: hashes, history, commitments, labels, scores; and recompute figures of the board.",
+        "Check released files (hashes, history, commitments, labels, scores), and recompute figures of the board.",
         "release_verify:verify",
         option(
             "where PATH|URL", "a release's folder, one above it, or its address (default: data/releases)", nargs="?"
@@ -194,27 +194,27 @@ COMMANDS = (
             "recompute a figure: EDITION/TASK/SYSTEM/REGIME/PROMPT/PERIOD/METRIC, or system=NAME,metric=f1,period=all",
             many=True,
         ),
-        option("--known SHA256", "hash of a manifest that you noted earlier; it must be in the history"),
+        option("--known SHA256", "a manifest's hash that you noted earlier; check that the history has it"),
         option("--submissions DIR", "folder of submissions: check that all with receipts are published as submitted"),
     ),
     command(
         "release correct",
-        "Record the right label of a sample: the old one stays in its file, and the quarter is scored again.",
+        "Correct a sample's label: the old one stays in its file, and the quarter is scored again.",
         "release:correct",
         option("sample ID", "id of a sample whose label is public"),
-        option("--label N", "the right class", type=int, required=True),
+        option("--label N", "number of the right class, such as 0 or 1", type=int, required=True),
         option("--reason TEXT", "the reason; it is public, so do not name anybody", required=True),
         timed=True,
         submissions="own",
     ),
     command(
         "release takedown",
-        "Remove samples from a release: a tombstone stays, and the quarter is scored again.",
+        "Remove samples from a release: a tombstone stays for each, and the quarter is scored again.",
         "release:takedown",
         option("ids ID", "ids of samples", nargs="*"),
         option("--reason TEXT", "the reason; it is public, so do not name anybody"),
         edition("only in this edition"),
-        option("--gone", "all samples whose post was gone when 'hellofresh hydrate' last looked"),
+        option("--gone", "all samples whose post was gone when 'hellofresh hydrate' last ran"),
         option("--everywhere", "erase the texts from the whole workspace, and take down other samples with them"),
         option("--also DIR", "search this folder too, such as an export", many=True),
         timed=True,
@@ -222,26 +222,26 @@ COMMANDS = (
     ),
     command(
         "release export",
-        "Write a revealed edition as a folder of tasks for another harness: zero-shot, with every prompt.",
+        "Write a revealed edition as a folder of tasks for another harness, zero-shot with every prompt.",
         "release:export",
         EDITION,
         option("--task T", "a task with classes", required=True),
-        option("--lm-eval DIR", "the folder, for lm_eval --include_path DIR", required=True),
+        option("--lm-eval DIR", "output folder, for lm_eval --include_path DIR", required=True),
     ),
     command(
         "quarter status",
-        "Show what waits for you, what fails, what is open and what is next; exit code 1 if a person is needed.",
+        "Show what needs you, what fails, what is open and what is next; exit code 1 if anything needs a person.",
         "quarter:status",
-        option("--all", "more than ten lines, if there are more"),
-        option("--quarter Q", "default: all that are released or should be, and the current one", nargs="+"),
+        option("--all", "show all lines, not only ten"),
+        option("--quarter Q", "quarters (default: those released or overdue, and the current one)", nargs="+"),
     ),
     command(
         "quarter run",
-        "Do all that is due today, step by step; a step that fails leaves the others as they are.",
+        "Do everything due today, step by step; a failed step does not affect the others.",
         "quarter:run",
-        option("--dry-run", "show what is due and what it may cost; write nothing"),
-        option("--sample", "for a demonstration, use the bundled sample if no source is named or configured"),
-        option("--summary FILE", "write the summary to this file too"),
+        option("--dry-run", "show what is due and its maximum cost; write nothing"),
+        option("--sample", "for a demonstration: use the bundled sample if no source is named or configured"),
+        option("--summary FILE", "also write the summary to this file"),
         _WITNESS,
         timed=True,
         submissions="own",
@@ -251,19 +251,19 @@ COMMANDS = (
         "Open a quarter whose day has come: show its funnel beside the last one's, then make its samples final.",
         "quarter:open_quarter",
         option("quarter Q", "the quarter, such as 2023Q2"),
-        option("--task T", "only this task (default: all that wait)"),
-        option("--anyway", "open it although something speaks against it"),
+        option("--task T", "only this task (default: all that wait for opening)"),
+        option("--anyway", "open it despite warnings"),
         _WITNESS,
         timed=True,
     ),
     command(
         "quarter restore",
-        "After a loss: take over the releases of a publication that is ahead of this workspace; what they replace is "
-        "set aside. Or make a new escrow key, when the old one is lost.",
+        "After a loss: copy back published releases that are newer than this workspace's, whose own are set "
+        "aside. Or make a new escrow key if the old one is lost.",
         "quarter:restore",
         option("--from TARGET", "a folder that 'release publish' wrote, or hub:OWNER/NAME", dest="source"),
-        option("--new-key", "make a new escrow key"),
-        option("--witness RELEASE=SHA256", "keep on record a manifest's hash that somebody else noted"),
+        option("--new-key", "make a new escrow key, as the old one is lost"),
+        option("--witness RELEASE=SHA256", "record a manifest's hash that somebody else noted"),
         submissions="own",
     ),
 )

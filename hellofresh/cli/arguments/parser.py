@@ -174,7 +174,7 @@ class Variants:
         for name, (flag, of) in self._defaults.items():
             given = hasattr(found, name)
             if given and chosen not in of:
-                return f"{flag} goes with {', '.join(of)}; not with {chosen}"
+                return f"{flag} is an option of {', '.join(of)}, not of {chosen}"
             if not given:
                 if of.get(chosen) is REQUIRED:
                     missing.append(flag)

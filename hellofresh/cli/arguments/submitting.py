@@ -11,33 +11,33 @@ INBOX_VARIABLE = "HELLOFRESH_INBOX"
 """Copy of the constant in `hellofresh.submissions`, whose import would slow the help; a test compares them."""
 NOTES_TASKS = ("x-notes", "x-notes-media", "x-posts")
 _SAMPLES = option(
-    "--samples PATH|URL", "where the public samples are: a folder of releases, or an address (default: the workspace)"
+    "--samples PATH|URL", "the public samples: a folder of releases, or an address (default: the workspace)"
 )
 _SPLIT = option(
     "--split",
     "prospective: samples that were undecided when released (default: main, or the folder's split)",
     choices=SPLIT,
 )
-_EDITION = edition("edition (default: read from the folder above the team's; of an inbox, all)")
+_EDITION = edition("edition (default: from the folder above the team's; for an inbox, all)")
 
 
 COMMANDS = (
     command(
         "submission new",
-        "Start a submission: write its two files, with every sample to predict.",
+        "Start a submission: write its two files, which list every sample to predict.",
         "submission_new:new",
         edition(),
         option("--task T", "only this task", many=True),
         option(
             "--from-inspect LOG",
-            "take edition, task and choices from a log of inspect_ai (extra inspect)",
+            "take edition, task and choices from an inspect_ai log (needs the extra inspect)",
             Path,
             one_of="filled",
         ),
         option("--from-run FILE", "take the rankings of a retrieval task from a TREC run", Path, one_of="filled"),
         option("--name NAME", "name of the system"),
         option("--team TEAM", "name of the team"),
-        option("--contact CONTACT", "where the maintainers can reach you"),
+        option("--contact CONTACT", "an address at which maintainers can reach you"),
         option("--regime REGIME", ", ".join(REGIMES)),
         option("--model M", "a model that the system uses", many=True),
         option("--folder TEAM/SYSTEM", "its folder (default: derived from the names of team and system)", default=""),
@@ -47,12 +47,12 @@ COMMANDS = (
     ),
     command(
         "submission check",
-        "Check a submission, a file of predictions, or all that has changed in a folder of submissions.",
+        "Check a submission, a file of predictions, or all changes to a folder of submissions.",
         "submission:check",
         option("path FILE|DIR", "a submission's folder, a file of predictions, or all submissions"),
-        option("--against DIR", "for a folder of all submissions: check what changed since this earlier copy"),
-        option("--author A", "with --against: account that made the change, see TEAMS.toml", default=""),
-        option("--score", "also score it, once the labels are revealed"),
+        option("--against DIR", "for a folder of all submissions: check the changes since this earlier copy"),
+        option("--author A", "with --against: the account that made the changes; see TEAMS.toml", default=""),
+        option("--score", "also score it, if the labels are revealed"),
         PRIVATE,
         _EDITION,
         _SPLIT,
@@ -61,19 +61,19 @@ COMMANDS = (
     ),
     command(
         "submission add",
-        "Accept a submission, or what was uploaded on the site: check it, copy it, and write its receipt.",
+        "Accept a submission, or uploads from the site: check them, copy them, and write their receipts.",
         "submission:add",
         option("folder TEAM/SYSTEM", "folder with predictions and system.toml", Path, nargs="?"),
-        option("--from-git", "for a folder already in place: use the time of the merge as its time of receipt"),
+        option("--from-git", "for a folder already in place: take the time of its merge as the time of receipt"),
         option(
             "--inbox DIR",
-            f"accept what visitors of the site uploaded (default: what {INBOX_VARIABLE} names)",
+            f"accept what visitors of the site uploaded to this folder (default: from {INBOX_VARIABLE})",
             nargs="?",
             const=Path(),
         ),
-        option("--list", "with --inbox: show what would happen to each arrival, and change nothing"),
-        option("--accept HASH", "with --inbox: accept the arrival with this hash although the team exists", many=True),
-        option("--clear", "with --inbox: delete arrivals that have been accepted"),
+        option("--list", "with --inbox: show what would be done with each upload, and change nothing"),
+        option("--accept HASH", "with --inbox: accept the upload with this hash although the team exists", many=True),
+        option("--clear", "with --inbox: delete accepted uploads"),
         _EDITION,
         _SPLIT,
         timed=True,
@@ -81,12 +81,12 @@ COMMANDS = (
     ),
     command(
         "submission list",
-        "List the submissions of an edition: receipts, flags, and which ones count.",
+        "List the submissions of an edition: their receipts and flags, and which of them count.",
         "submission:list_entries",
         edition(),
         option(
             "--folder DIR",
-            "show the workspace's folder of submissions instead, or record DIR for all commands of the workspace",
+            "instead, show the workspace's folder of submissions, or record DIR as it for all commands",
             dest="record",
             nargs="?",
             const=Path(),

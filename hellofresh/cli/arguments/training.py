@@ -37,7 +37,7 @@ def _only(value: object) -> Path:
 
 
 _MODEL = Option(
-    "reranker, reward: minilm, a head on its vectors (default), or an encoder to train whole; others: a folder, "
+    "reranker, reward: minilm (default), which gets a head, or an encoder to train whole; others: a folder, "
     "smollm2-135m, or hub:OWNER/NAME to download one",
     "M",
 )
@@ -47,14 +47,14 @@ _RECIPE = Option(
     "R",
 )
 _SET = Option(
-    "another value of a line of the recipe, such as seed=2, rate=2e-5 or steps=8 (repeat it for each)",
+    "change a value of the recipe, such as seed=2, rate=2e-5 or steps=8 (repeat it for each)",
     "NAME=V",
     "--set",
     many=True,
     read=_tuple,
 )
 _NAMED = Option(
-    "name of its folder in the workspace's training/, in lower case (default: by method, data and model)", "NAME"
+    "output folder in the workspace's training/, in lower case (default: from method, data and model)", "NAME"
 )
 _ABOUT_DATA = (
     "reward: table with columns claim, response and label (0 or 1), as CSV, TSV or JSONL (repeat it for each); others: "
@@ -72,7 +72,7 @@ class RerankerSettings:
     corpus: Annotated[str, Option("corpus with queries to learn from", "C", group="reranker")]
     split: Annotated[str, Option("queries to learn from (default: train)", "S", group="reranker")] = "train"
     test: Annotated[
-        str, Option("held-out queries to compare trained and untrained on, such as dev", "S", group="reranker")
+        str, Option("held-out queries on which to compare trained and untrained, such as dev", "S", group="reranker")
     ] = ""
 
 
@@ -85,7 +85,7 @@ class RewardSettings:
     changes: Annotated[tuple[str, ...], _SET] = ()
     name: Annotated[str, _NAMED] = ""
     data: Annotated[tuple[Path, ...], Option(_ABOUT_DATA, "FILE", parse=Path, many=True, read=_tuple)] = ()
-    criterion: Annotated[str, Option("what the model is to score", choices=CRITERIA, group=_REWARD)]
+    criterion: Annotated[str, Option("the criterion that the model scores", choices=CRITERIA, group=_REWARD)]
     columns: Annotated[
         Mapping[str, str] | None,
         Option(
@@ -125,17 +125,17 @@ class RewardedSettings(TuningSettings):
 
     rewards: Annotated[
         tuple[Path, ...],
-        Option("not sft: folders of reward models, one a criterion", "DIR,DIR", parse=_folders, group=_TUNED),
+        Option("not sft: folders of reward models, one per criterion", "DIR,DIR", parse=_folders, group=_TUNED),
     ] = ()
     judge: Annotated[
         str,
-        Option("not sft: watches the reward: rules (default), or a reward model outside it", "J", group=_TUNED),
+        Option("not sft: watches the reward: rules (default), or a separate reward model", "J", group=_TUNED),
     ] = "rules"
     allow_weak_reward: Annotated[
         bool,
         Option(
-            "not sft: tune by a reward that does not rank refutations above echoes, thanks and off-topic replies; "
-            "the model will probably learn those",
+            "not sft: accept a reward that does not rank refutations above echoes, thanks and off-topic replies; "
+            "the model will probably learn to write those",
             group=_TUNED,
         ),
     ] = False
@@ -155,7 +155,7 @@ METHODS: Mapping[str, tuple[str, type]] = {
 def _add_train(parser: argparse.ArgumentParser) -> None:
     """Add the method as the first argument, and the options of each."""
     handlers = {name: handler for name, (handler, _) in METHODS.items()}
-    methods = Variants(parser, "method", handlers, f"what is trained: {', '.join(METHODS)}")
+    methods = Variants(parser, "method", handlers, f"the method: {', '.join(METHODS)}")
     for name, (_, kind) in METHODS.items():
         add_settings(methods, name, kind)
 
@@ -165,20 +165,20 @@ _NAME = option("name NAME", "a corpus of the workspace")
 COMMANDS = (
     command(
         "corpus import",
-        "Import a corpus without duplicates, or build one from a wiki's dump or other corpora.",
+        "Import a corpus without duplicates, or build one from a wiki's dump or from other corpora.",
         "corpus:import_corpus",
         option(
             "format",
-            "the format of the source; pool: corpora of the workspace, the first whole, the others as distractors",
+            "the source's format; pool: corpora of the workspace, the first one whole, the others as distractors",
             choices=(*FORMATS, "wiki", "pool"),
         ),
         option("sources SOURCE", "the source's folder or file; dumps of a wiki; names of corpora", nargs="+"),
         option("--name NAME", "name in the workspace (default: that of the format)"),
-        option("--drop-invalid", "leave out and count unusable and repeated documents"),
+        option("--drop-invalid", "leave out unusable and repeated documents, and count them"),
         option("--keep-copies", "keep documents with the text of an earlier one"),
         option("--ignore-identical-ids", "queries are documents too, as in ArguAna: a query never finds itself"),
-        option("--chunk WORDS", "wiki: words of a chunk (default: 150); 0: whole articles", int, default=150),
-        option("--size N", "pool: documents in all (default: all there are)"),
+        option("--chunk WORDS", "wiki: words per chunk (default: 150); 0: whole articles", int, default=150),
+        option("--size N", "pool: total number of documents (default: all)"),
         epilog="Example: hellofresh corpus import pool check-covid scifact --name check-covid-5600 --size 5600",
     ),
     command(
@@ -187,13 +187,13 @@ COMMANDS = (
         "corpus:show",
         option("name NAME", "a corpus (default: all)", nargs="?"),
         option("id ID", "a document, or a query with its relevant documents", nargs="?", one_of="what"),
-        option("--search TEXT", "show the ten documents that fit this text best", one_of="what"),
-        option("--export DIR", "write it in BEIR's layout, with an ir-metadata file", one_of="what"),
-        option("--check", "read all of it again: hashes, texts, ids, known queries and documents", one_of="what"),
+        option("--search TEXT", "show the ten best matches for this text", one_of="what"),
+        option("--export DIR", "write the corpus in BEIR's layout, with an ir-metadata file", one_of="what"),
+        option("--check", "check the whole corpus: hashes, texts, ids, known queries and documents", one_of="what"),
     ),
     command(
         "corpus compare",
-        "Compare retrievers on the queries of a corpus: metrics with 95% intervals, and each step's difference.",
+        "Compare retrievers on the queries of a corpus: metrics with 95% intervals, and the gain of each step.",
         "corpus:compare",
         _NAME,
         option(
@@ -202,10 +202,10 @@ COMMANDS = (
             default="tf-idf,bm25,minilm,bm25+minilm",
         ),
         option("--split S", "queries to use, such as dev"),
-        option("--runs DIR", "also write each ranking in TREC's run form"),
+        option("--runs DIR", "also write each ranking as a TREC run"),
         option("--index-only", "only build missing indexes"),
-        option("--jobs N", "processes that count words (default: 1)", default=1),
-        option("--cluster ADDRESS", "count words on a Dask cluster instead", default=""),
+        option("--jobs N", "parallel processes for indexing (default: 1)", default=1),
+        option("--cluster ADDRESS", "index on a Dask cluster instead, with this scheduler", default=""),
     ),
     command(
         "corpus freeze",
@@ -214,10 +214,10 @@ COMMANDS = (
         _NAME,
         option("--task T", "check-covid-retrieval, scifact-retrieval or claim-responses", required=True),
         option("--split S", "queries to use, such as dev", one_of="which!"),
-        option("--claims FILE", "claims of your own, as CSV, TSV or JSONL with columns id and claim", one_of="which!"),
+        option("--claims FILE", "your own claims, as CSV, TSV or JSONL with columns id and claim", one_of="which!"),
         option("--columns NAME=COLUMN,...", "with --claims: other names of its columns", to_pairs),
         option("--only COLUMN=VALUE,...", "with --claims: only rows with these values", to_pairs),
-        option("--published DAY", "day on which they became public", required=True),
+        option("--published DAY", "the day on which the queries became public", required=True),
         epilog="Example: hellofresh corpus freeze check-covid-5600 --task check-covid-retrieval --split dev "
         "--published 2023-05-29 (then: hellofresh evaluate --edition check-covid-retrieval@dev-207-62023170 ...)",
     ),

@@ -32,7 +32,7 @@ from tests.loopback import Reply
 START = 1_600_000_000_000_000_000
 ONE = replace(SERVICES["api-v2"], name="one", batch=1, token_variable="")
 KNOWN = {**SERVICES, "one": ONE}
-QUICK = Manners(per_second=1000, at_once=4, attempts=3, timeout_s=2, deadline_s=3, first_s=0.01, largest_body=100_000)
+QUICK = Manners(per_second=1000, at_once=4, attempts=3, timeout_s=20, deadline_s=60, first_s=0.01, largest_body=100_000)
 
 
 Behaviour = Callable[[str, int], Reply]
