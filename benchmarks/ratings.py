@@ -75,7 +75,7 @@ def main() -> None:
         workspace, task = Workspace(Path(folder)), get_task("corrections")
         count = made(workspace)
         start = time.perf_counter()
-        read_study(workspace, EDITION, task.name)
+        read_study(StudyFiles(workspace, EDITION, task.name))
         loaded = time.perf_counter() - start
         release = load_release(workspace, EDITION, task)
         labels = {sample.id: Label(sample.id, 0, {}) for sample in release.samples}

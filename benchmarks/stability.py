@@ -31,7 +31,7 @@ from xml.sax.saxutils import escape
 
 from collectors.wikipedia.clean import readable, spans
 from collectors.wikipedia.export import read_pages
-from collectors.wikipedia.stability import EditsSettings, Fate, decide
+from collectors.wikipedia.stability import EditsSettings, Fate, Follower
 
 
 def parsed(path: Path) -> int:
@@ -53,14 +53,14 @@ def read(path: Path) -> int:
 
 def decided(path: Path) -> int:
     """Read, split and decide all edits; returns their number."""
-    return sum(1 for page in read_pages(path) for _ in decide(page.revisions, EditsSettings()))
+    return sum(1 for page in read_pages(path) for _ in Follower(EditsSettings()).decisions(page.revisions))
 
 
 def whole(path: Path) -> int:
     """The same, and clean the kept ones; returns the number of candidates."""
     kept = 0
     for page in read_pages(path):
-        for decision in decide(page.revisions, EditsSettings()):
+        for decision in Follower(EditsSettings()).decisions(page.revisions):
             if decision.fate in {Fate.ACCEPTED, Fate.REJECTED} and decision.change is not None:
                 spans(readable(decision.change.before), readable(decision.change.after))
                 kept += 1

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 import torch
@@ -33,7 +32,7 @@ from transformers import Trainer
 
 from hellofresh.core.files import canonical_json, sha256_file, sha256_text, write_json
 from hellofresh.evidence.retrieval.documents import Query
-from hellofresh.evidence.retrieval.encoders import loading_of, not_at_hand, prefixes_of
+from hellofresh.evidence.retrieval.encoders import opened_model, prefixes_of
 from hellofresh.rewards.base import read_card
 from hellofresh.rewards.models import TOKENS, EncoderReward
 from training.data import in_training_order
@@ -44,7 +43,6 @@ from training.reward_models import RewardTraining, TrainedReward, divide
 from training.run import OnRow, Training
 
 _TOKENS = 128
-_Encoder = TypeVar("_Encoder")
 
 
 class _Equation1(nn.Module):  # type: ignore[misc]  # the library is not type-checked
@@ -79,7 +77,7 @@ def train_encoder(training: RerankerTraining, model: str, device: str, folder: P
     recipe, (examples, chosen) = training.recipe, training.parts()
     run = Training("reranker", recipe, {"model": model, **training.identity}, device, folder, on_row)
     if not run.is_finished(folder / "training.json"):
-        encoder = _opened(SentenceTransformer, model, device=device)
+        encoder = opened_model(SentenceTransformer, model, device=device)
         encoder.max_seq_length = _TOKENS
         asked, read = prefixes_of(model)
         encoder.prompts = {"query": asked, "document": read}
@@ -123,7 +121,7 @@ def train_reward_encoder(
     run = Training("reward", recipe, decided, device, folder, on_row)
     if not run.is_finished(folder / "reward.json"):
         torch.manual_seed(recipe.seed)  # the classifier on top has random initial weights
-        encoder = _opened(CrossEncoder, model, num_labels=1, max_length=TOKENS, device=device)
+        encoder = opened_model(CrossEncoder, model, num_labels=1, max_length=TOKENS, device=device)
         ones = float(np.mean([row["label"] for row in rows["train"]]))
         loss = BinaryCrossEntropyLoss(encoder, pos_weight=torch.tensor((1 - ones) / ones, device=device))
         trainer = partial(CrossEncoderTrainer, encoder, eval_dataset=Dataset.from_list(rows["selection"]), loss=loss)
@@ -144,19 +142,6 @@ def train_reward_encoder(
 
 def _losses(folder: Path) -> tuple[float, ...]:
     return tuple(value for _, value in known_values(read_log(folder / "log.jsonl"), "held_out_loss"))
-
-
-def _opened(kind: Callable[..., _Encoder], model: str, **more: object) -> _Encoder:
-    """A model of sentence-transformers to train.
-
-    Raises:
-        UsageError: if the model does not exist.
-    """
-    name, loading = loading_of(model)
-    try:
-        return kind(name, **more, **loading)
-    except OSError:
-        raise not_at_hand(model) from None
 
 
 def _trained_on(

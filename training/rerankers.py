@@ -109,8 +109,7 @@ def equation_1(fits: Tensor, recipe: Recipe) -> Tensor:
     evidence, positives, negatives = fits[:, 0], fits[:, 1 : 1 + recipe.positives], fits[:, 1 + recipe.positives :]
     margin = torch.relu(positives.max(dim=1).values - evidence + recipe.tau)
     share = torch.log_softmax(torch.cat([evidence[:, None], negatives], dim=1), dim=1)[:, 0]
-    loss: Tensor = margin - recipe.weight * (share if recipe.logarithm else share.exp())
-    return loss
+    return margin - recipe.weight * (share if recipe.logarithm else share.exp())
 
 
 class HeadModule(nn.Module):  # type: ignore[misc]  # the library is not type-checked

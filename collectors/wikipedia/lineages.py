@@ -38,7 +38,7 @@ class Lineages:
         for old in gone:
             number = self._find(self._of[hash(old)])
             for new, mark in news:
-                if (other := self._find(mark)) != number and (replaced or alike(old, new)):
+                if mark != number and (other := self._find(mark)) != number and (replaced or alike(old, new)):
                     number, other = sorted((number, other))
                     self._merge(number, other)
 
@@ -52,7 +52,8 @@ class Lineages:
         if hash(paragraph) in self._of:
             return
         marks = {hash(paragraph), *map(hash, long_pieces(paragraph, before))}
-        known = {self._find(number) for mark in marks if (number := self._of.get(mark)) is not None}
+        numbers = set(map(self._of.get, marks))  # few: most pieces of a known paragraph have one number
+        known = {self._find(number) for number in numbers if number is not None}
         if before:
             known.add(self._find(self._of[hash(before)]))
         if known:
@@ -63,8 +64,7 @@ class Lineages:
             number = len(self._parents)
             self._parents.append(number)
             self._names[number] = (sha256_text(paragraph),)
-        for mark in marks:
-            self._of.setdefault(mark, number)
+        self._of.update(dict.fromkeys(marks.difference(self._of), number))
 
     def _merge(self, number: int, other: int) -> None:
         self._parents[other] = number

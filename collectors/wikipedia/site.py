@@ -9,9 +9,9 @@ import lzma
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import UTC
 from pathlib import Path
-from typing import Self
 from urllib.parse import urlsplit
 
 import mwclient
@@ -388,7 +388,7 @@ def _only(body: _Body) -> _Page | None:
 _SCHEMA = "CREATE TABLE IF NOT EXISTS answers (question TEXT PRIMARY KEY, final INTEGER, body BLOB) WITHOUT ROWID"
 
 
-class WikiAnswers:
+class WikiAnswers(AbstractContextManager["WikiAnswers"]):
     """A file of responses by request; thread-safe.
 
     A response is *final* if the wiki would give the same again, such as a stretch of history that has a successor, and
@@ -406,43 +406,34 @@ class WikiAnswers:
         except (OSError, sqlite3.Error) as error:
             raise self._unusable(error) from error
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, *_: object) -> None:
         self._db.close()
 
     def get(self, question: str) -> str | None:
         """The stored response, if any."""
+        rows = self._run("SELECT body FROM answers WHERE question = ?", question)
         try:
-            with self._lock:
-                row = self._db.execute("SELECT body FROM answers WHERE question = ?", (question,)).fetchone()
-            return None if row is None else lzma.decompress(row[0]).decode()
-        except (sqlite3.Error, lzma.LZMAError, UnicodeDecodeError) as error:
+            return lzma.decompress(rows[0][0]).decode() if rows else None
+        except (lzma.LZMAError, UnicodeDecodeError) as error:
             raise self._unusable(error) from error
 
     def put(self, question: str, answer: str, *, final: bool) -> None:
         """Store a response; it is on disk on return."""
         body = lzma.compress(answer.encode(), preset=1)
-        try:
-            with self._lock:
-                self._db.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", (question, int(final), body))
-        except sqlite3.Error as error:
-            raise self._unusable(error) from error
+        self._run("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", question, int(final), body)
 
     def forget(self, part: str) -> None:
         """Delete the responses to requests that contain a text."""
-        try:
-            with self._lock:
-                self._db.execute("DELETE FROM answers WHERE instr(question, ?)", (part,))
-        except sqlite3.Error as error:
-            raise self._unusable(error) from error
+        self._run("DELETE FROM answers WHERE instr(question, ?)", part)
 
-    def forget_open(self) -> int:
-        """Delete the responses that may have grown; returns their number."""
+    def forget_open(self) -> None:
+        """Delete the responses that may have grown."""
+        self._run("DELETE FROM answers WHERE NOT final")
+
+    def _run(self, statement: str, *values: object) -> list[tuple[bytes]]:
         try:
-            with self._lock:
-                return self._db.execute("DELETE FROM answers WHERE NOT final").rowcount
+            with self._lock:  # to the last row: a cursor must not be read while another thread writes
+                return self._db.execute(statement, values).fetchall()
         except sqlite3.Error as error:
             raise self._unusable(error) from error
 

@@ -20,6 +20,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
+from typing import Self
 
 from collectors.settings import EditsSettings
 from collectors.wikipedia.edits import (
@@ -37,56 +38,47 @@ from hellofresh.core.quarters import Quarter
 
 
 class Fate(StrEnum):
-    """The fate of a paragraph edit; all but the first two are reasons to discard it."""
+    """The fate of a paragraph edit; all but the first two are reasons to discard it, of which the first counts."""
+
+    meaning: str
+
+    def __new__(cls, name: str, meaning: str = "") -> Self:
+        fate = str.__new__(cls, name)
+        fate._value_, fate.meaning = name, meaning
+        return fate
 
     ACCEPTED = "accepted"
     REJECTED = "rejected"
-    HIDDEN_TEXT = "hidden-text"
-    TOO_MANY_PARAGRAPHS = "too-many-paragraphs"
-    PARENT_MISSING = "parent-missing"
-    SECTION_AMBIGUOUS = "section-ambiguous"
-    PARAGRAPH_REPEATED = "paragraph-repeated"
-    OTHER_KIND = "other-kind"
-    TOO_SHORT = "too-short"
-    URLS_ONLY = "urls-only"
-    BOT = "bot"
-    RESTORES_OLD_TEXT = "restores-old-text"
-    TOO_RECENT = "too-recent"
-    PAGE_BLANKED = "page-blanked"
-    MOVED = "moved"
-    REWRITTEN = "rewritten"
-    SELF_REVERT = "self-revert"
-    HIDDEN_USER = "hidden-user"
-    RE_REVERTED = "re-reverted"
-    MARKUP_ONLY = "markup-only"
-    NOTHING_TO_READ = "nothing-to-read"
-    UNKNOWN_TEMPLATE = "unknown-template"
-    LITTLE_TO_READ = "little-to-read"
+    HIDDEN_TEXT = (
+        "hidden-text",
+        "the text of the revision, the one before or the deciding one is hidden, missing or no wikitext",
+    )
+    TOO_MANY_PARAGRAPHS = "too-many-paragraphs", "the revision changes too many paragraphs"
+    PARENT_MISSING = "parent-missing", "the revision was not made on the one before it in the source"
+    SECTION_AMBIGUOUS = "section-ambiguous", "the section's heading is there twice, or gone when it mattered"
+    PARAGRAPH_REPEATED = "paragraph-repeated", "the section holds the same paragraph twice"
+    OTHER_KIND = "other-kind", "no paragraph of the kinds asked about"
+    TOO_SHORT = "too-short", "too few characters put in and taken out"
+    URLS_ONLY = "urls-only", "nothing but web addresses changed"
+    BOT = "bot", "made by a bot"
+    RESTORES_OLD_TEXT = "restores-old-text", "puts back a paragraph that stood in the section before"
+    TOO_RECENT = "too-recent", "the history ends before a decision"
+    PAGE_BLANKED = "page-blanked", "the page was blanked before a decision"
+    MOVED = "moved", "the paragraph, or a long piece of what changed, went elsewhere in the article or came from there"
+    REWRITTEN = "rewritten", "the paragraph was changed again before a decision"
+    SELF_REVERT = "self-revert", "taken back by the user who made it"
+    HIDDEN_USER = "hidden-user", "taken back, and one of the two users is hidden"
+    RE_REVERTED = "re-reverted", "taken back, and the old paragraph changed again too soon"
+    MARKUP_ONLY = "markup-only", "a reader would see no difference"
+    NOTHING_TO_READ = "nothing-to-read", "a reader would see nothing of the paragraph before, or after"
+    UNKNOWN_TEMPLATE = (
+        "unknown-template",
+        "a template in the paragraph shows a reader what the table of templates does not know",
+    )
+    LITTLE_TO_READ = "little-to-read", "too few of the characters put in and taken out are ones that a reader sees"
 
 
-MEANINGS = {
-    Fate.HIDDEN_TEXT: "the text of the revision, the one before or the deciding one is hidden, missing or no wikitext",
-    Fate.TOO_MANY_PARAGRAPHS: "the revision changes too many paragraphs",
-    Fate.PARENT_MISSING: "the revision was not made on the one before it in the source",
-    Fate.SECTION_AMBIGUOUS: "the section's heading is there twice, or gone when it mattered",
-    Fate.PARAGRAPH_REPEATED: "the section holds the same paragraph twice",
-    Fate.OTHER_KIND: "no paragraph of the kinds asked about",
-    Fate.TOO_SHORT: "too few characters put in and taken out",
-    Fate.URLS_ONLY: "nothing but web addresses changed",
-    Fate.BOT: "made by a bot",
-    Fate.RESTORES_OLD_TEXT: "puts back a paragraph that stood in the section before",
-    Fate.TOO_RECENT: "the history ends before a decision",
-    Fate.PAGE_BLANKED: "the page was blanked before a decision",
-    Fate.MOVED: "the paragraph, or a long piece of what changed, went elsewhere in the article or came from there",
-    Fate.REWRITTEN: "the paragraph was changed again before a decision",
-    Fate.SELF_REVERT: "taken back by the user who made it",
-    Fate.HIDDEN_USER: "taken back, and one of the two users is hidden",
-    Fate.RE_REVERTED: "taken back, and the old paragraph changed again too soon",
-    Fate.MARKUP_ONLY: "a reader would see no difference",
-    Fate.NOTHING_TO_READ: "a reader would see nothing of the paragraph before, or after",
-    Fate.UNKNOWN_TEMPLATE: "a template in the paragraph shows a reader what the table of templates does not know",
-    Fate.LITTLE_TO_READ: "too few of the characters put in and taken out are ones that a reader sees",
-}
+MEANINGS = {fate: fate.meaning for fate in Fate if fate.meaning}
 """The meaning of each reason, in the order in which they apply."""
 
 
@@ -436,10 +428,3 @@ class Follower:
                 new = new - members(before, heading)
             # Strings cache their hashes; the numbers never leave the process.
             self._seen.update([hash((heading, paragraph)) for paragraph in new])
-
-
-def decide(
-    revisions: Iterable[Revision], settings: EditsSettings, quarter: Quarter | None = None
-) -> Iterator[Decision]:
-    """The fates of all paragraph edits of one page, of a quarter or of all times."""
-    return Follower(settings, quarter).decisions(revisions)

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from operator import attrgetter
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hellofresh.cli._output import CommandOutput, estimate
-from hellofresh.core.errors import ReleaseError
 from hellofresh.core.texts import one_line
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.collection import CollectionReport
 from hellofresh.releases.draw.release import Built
-from hellofresh.releases.life.load import load_labels, load_release
+from hellofresh.releases.life.load import Release, load_labelled
 from hellofresh.releases.publish.folder import Publication
 from hellofresh.results.scoring.people import people_beside_run
 from hellofresh.results.scoring.scores import ScoredSplit, beside_others
 from hellofresh.results.split.panel import ALL_PERIODS, is_hollow, section_of, short_names
-from hellofresh.results.split.tables import PEOPLE_NAMES, WITHOUT_LABELS, Score
+from hellofresh.results.split.tables import PEOPLE_NAMES, WITHOUT_LABELS, PeopleRow, Score
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.export import EvaluationReport, deciding
 from hellofresh.runs.journal import snapshot
@@ -26,7 +26,7 @@ from hellofresh.stats.intervals import few_clusters
 from hellofresh.stats.metrics import Metric
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Choice, output_of
-from hellofresh.tasks.samples import to_json
+from hellofresh.tasks.samples import Label, to_json
 
 if TYPE_CHECKING:
     from hellofresh.results.analyses.base import AnalysisResult
@@ -293,7 +293,8 @@ def show_beside(output: CommandOutput, workspace: Workspace, evaluation: Evaluat
     and one sample that it judged wrongly and one that it judged rightly.
     """
     metric = evaluation.task.headline
-    scores = beside_others(workspace, evaluation.edition, evaluation.task, report.run_id)
+    release, labels = load_labelled(workspace, evaluation.edition, evaluation.task)
+    scores = beside_others(workspace, release, labels, report.run_id)
     rows = [(one.system, estimate(one.value, one.low, one.high), f"{one.n}/{one.n_split}") for one in scores]
     if rows:
         output.table(
@@ -302,23 +303,23 @@ def show_beside(output: CommandOutput, workspace: Workspace, evaluation: Evaluat
         if scores[0].n < scores[0].n_split:
             part = f"{scores[0].n} of {scores[0].n_split} samples"
             output.say(f"note: {part}: not comparable with the board; others are scored on the same samples.")
-        _compare_people(output, workspace, evaluation, report.run_id, scores[0].system)
-    _show_examples(output, workspace, evaluation, report)
+        people = people_beside_run(workspace, release, labels, report.run_id)
+        _show_people(output, people, metric.title, {**PEOPLE_NAMES, report.run_id: scores[0].system})
+    if evaluation.task.classes and not output.as_json:
+        _show_examples(output, release, labels, report.folder)
 
 
-def _compare_people(
-    output: CommandOutput, workspace: Workspace, evaluation: Evaluation, run_id: str, system: str
-) -> None:
-    """Show the run beside people in a separate table, since people predicted only some of the samples."""
-    people = people_beside_run(workspace, evaluation.edition, evaluation.task, run_id)
-    names = {**PEOPLE_NAMES, run_id: system}
+def _show_people(output: CommandOutput, people: Sequence[PeopleRow], title: str, names: Mapping[str, str]) -> None:
+    """Show the run beside people in a separate table, since people predicted only some of the samples.
+
+    `title` is that of the metric, `names` has what is shown by origin.
+    """
     rows = [
         (names[row.origin], f"{row.value:.3f} [{row.low:.3f}, {row.high:.3f}]")
         for row in people
         if row.value is not None
     ]
     if rows:
-        title = evaluation.task.headline.title
         output.table(f"{title} beside people, on their {people[0].samples} samples", ("", f"{title} [95%]"), rows)
         absent = "; the run did not judge all of them" if len(rows) == len(PEOPLE_NAMES) else ""
         output.say(f"note: these are the samples that three people or more predicted{absent}.")
@@ -327,22 +328,13 @@ def _compare_people(
             output.say(f"note: the predictions of people are not shown: {row.missing}.")
 
 
-def _show_examples(
-    output: CommandOutput, workspace: Workspace, evaluation: Evaluation, report: EvaluationReport
-) -> None:
-    """Show one wrongly and one rightly judged sample."""
-    task, edition = evaluation.task, evaluation.edition
-    if not task.classes or output.as_json:
-        return
-    try:
-        labels = load_labels(workspace, edition, task)
-    except ReleaseError:
-        return
-    samples = {sample.id: sample for sample in load_release(workspace, edition, task).with_texts()}
-    with snapshot(report.folder) as journal:
+def _show_examples(output: CommandOutput, release: Release, labels: Mapping[str, Label], folder: Path) -> None:
+    """Show one wrongly and one rightly judged sample of the run in a folder."""
+    task, samples = release.task, {sample.id: sample for sample in release.with_texts()}
+    with snapshot(folder) as journal:
         said = deciding(journal.entries())
     left, prompt = {"wrong": False, "right": True}, ""
-    for row in read_predictions(report.folder):
+    for row in read_predictions(folder):
         given, prompt = output_of(row), prompt or row.prompt
         if not isinstance(given, Choice) or row.prompt != prompt or row.id not in labels or row.id not in samples:
             continue

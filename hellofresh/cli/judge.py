@@ -40,7 +40,7 @@ from hellofresh.judging.reward_judges import (
     reward_ratings,
 )
 from hellofresh.judging.rubric import load_rubric
-from hellofresh.judging.study import SMOKE_TEST, JudgeKind, RatedStudy, Rating, read_study
+from hellofresh.judging.study import SMOKE_TEST, JudgeKind, RatedStudy, Rating, StudyFiles, read_study
 from hellofresh.models.catalogue import models_at
 from hellofresh.releases.life.load import Release, load_release
 from hellofresh.results.split.entries import entries_of_runs
@@ -73,9 +73,9 @@ def run_judge(options: argparse.Namespace, output: CommandOutput) -> int:
         study = _study_by_rubric(workspace, load_release(workspace, edition, get_task(task)), options.rubric)
         done = _by_model(options, study, output)
         if not options.dry_run:
-            _show_by_rubric(output, read_study(workspace, edition, study.files.task))
+            _show_by_rubric(output, read_study(study.files))
         return done
-    study = read_study(workspace, edition, task)
+    study = read_study(StudyFiles(workspace, edition, task))
     return _by_model(options, study, output) if options.by == "model" else _by_name(options.by, study, output)
 
 

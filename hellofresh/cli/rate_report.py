@@ -69,7 +69,7 @@ def run_report(options: argparse.Namespace, output: CommandOutput) -> int:
         output.result({"ratings": count, "file": str(options.export)})
         output.say(f"{count:,} ratings: {options.export}")
         return 0
-    study = read_study(workspace, options.edition, options.task)
+    study = read_study(files)
     if options.kind == "agreement":
         _show_agreement(output, study)
     elif options.kind == "standings":

@@ -18,6 +18,7 @@ from hellofresh.core.errors import DataError, UsageError
 from hellofresh.core.files import write_jsonl
 from hellofresh.core.parquet import write_parquet
 from hellofresh.core.workspace import Workspace
+from hellofresh.releases.life.load import load_labelled
 from hellofresh.releases.life.phases import labels_are_public
 from hellofresh.results.scoring.scores import beside_others
 from hellofresh.results.split.tables import Score
@@ -148,7 +149,8 @@ def _show_run(folder: Path, output: CommandOutput) -> None:
         refused = _refused(entry for entry in journal.entries() if entry.step == "classify")
     workspace, scores = Workspace.from_environment(), list[Score]()
     if record is not None and _is_public(workspace, record):
-        scores = beside_others(workspace, record.evaluation.edition, record.evaluation.task, folder.name)
+        labelled = load_labelled(workspace, record.evaluation.edition, record.evaluation.task)
+        scores = beside_others(workspace, *labelled, folder.name)
     own = next((one for one in scores if one.origin == folder.name), None)
     score = own and {name: getattr(own, name) for name in ("metric", "value", "low", "high", "n")}
     whole = {"run": folder.name, "state": _state(folder), "answers": answers, **_numbers(record), "score": score}

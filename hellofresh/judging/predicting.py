@@ -240,7 +240,7 @@ A few of them only check that you read: do what they say."""
 
 def is_prediction_study(files: StudyFiles) -> bool:
     """Whether what was closed here are people's predictions."""
-    return files.ratings.is_file() and files.key.is_file() and study_rubric(files).name == PREDICTIONS
+    return files.is_closed and study_rubric(files).name == PREDICTIONS
 
 
 def people_answers(files: StudyFiles) -> list[PersonAnswer]:

@@ -129,6 +129,11 @@ class StudyFiles:
         return self.ratings.with_name(f"{self.task}.key.parquet")
 
     @property
+    def is_closed(self) -> bool:
+        """Whether there is a closed study."""
+        return self.ratings.is_file() and self.key.is_file()
+
+    @property
     def responses(self) -> Path:
         """The blinded responses of a closed study."""
         return self.ratings.with_name(f"{self.task}.responses.jsonl")
@@ -282,13 +287,12 @@ def study_rubric(files: StudyFiles) -> Rubric:
     return parse_rubric(path.read_bytes(), where=str(path))
 
 
-def read_study(workspace: Workspace, edition: Edition, task: str) -> RatedStudy:
+def read_study(files: StudyFiles) -> RatedStudy:
     """Read a closed study; raises DataError if a file is missing or damaged, or the ratings are not by the rubric."""
-    files = StudyFiles(workspace, edition, task)
     rubric = study_rubric(files)
     if rubric.name == PREDICTIONS:
         fix = "How people fared stands on the page Leaderboard, once labels are public."
-        raise DataError(f"{task} has no rated responses: people predict its labels", fix=fix, code="predictions")
+        raise DataError(f"{files.task} has no rated responses: people predict its labels", fix=fix, code="predictions")
     ratings = read_table(files.ratings, RATINGS)
     check_ratings(ratings, rubric, where=files.ratings.name)
     return RatedStudy(files, rubric, ratings, read_table(files.key, KEY))

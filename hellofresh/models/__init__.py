@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from enum import StrEnum
-from typing import Literal, Protocol
+from typing import Annotated, ClassVar, Literal, Protocol
+
+from pydantic import BeforeValidator, ConfigDict, Field
 
 from hellofresh.core.errors import RunError
 from hellofresh.core.systems import ModelFacts
@@ -181,9 +184,13 @@ class CallError(RunError):
         self.retryable, self.retry_after_s, self.status = retryable, retry_after_s, status
 
 
+_Dollars = Annotated[float, Field(strict=True, ge=0, le=100_000, allow_inf_nan=False)]
+_Day = Annotated[str, BeforeValidator(lambda day: date.fromisoformat(str(day)).isoformat())]
+
+
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Prices of tokens, in US dollars per million tokens.
+    """Prices of tokens, in US dollars per million tokens; its limits hold where a table of a user states it.
 
     Attributes:
         tokens_in, tokens_out: price of a request's tokens, and of an answer's, including hidden ones.
@@ -195,15 +202,16 @@ class Price:
             if there is no such price.
     """
 
-    tokens_in: float
-    tokens_out: float
-    as_of: str
-    source: str
-    cached_in: float | None = None
-    cache_writes: float | None = None
-    long_from: int | None = None
-    long_in: float | None = None
-    long_out: float | None = None
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+    tokens_in: _Dollars
+    tokens_out: _Dollars
+    as_of: _Day
+    source: Annotated[str, Field(min_length=1, max_length=300)]
+    cached_in: _Dollars | None = None
+    cache_writes: _Dollars | None = None
+    long_from: Annotated[int, Field(strict=True, gt=0)] | None = None
+    long_in: _Dollars | None = None
+    long_out: _Dollars | None = None
 
     def long_usd(self, tokens_in: int, tokens_out: int) -> float:
         """What one request costs more than `usd`, because of its length."""

@@ -182,7 +182,7 @@ class HostedModel:
     def price(self) -> Price | None:
         """The price in its table, else in genai-prices; None for models that search, whose searches cost extra."""
         if self.table.price is not None:
-            return self.table.price.price()
+            return self.table.price
         if self.service.prices is None or self.free or self.abilities.search:
             return None
         return listed_price(self.service.prices, self.table.model)

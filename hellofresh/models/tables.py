@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cache
 from importlib.metadata import version
@@ -33,7 +33,6 @@ _OURS = {
     *("automatic_function_calling", "stream_options", "system_instruction", "temperature", "tools", "top_logprobs"),
 }
 """Fields of requests that a reproducible run sets itself."""
-_Dollars = Annotated[float, Field(ge=0, le=100_000, allow_inf_nan=False)]
 
 
 class LimitsTable(Strict):
@@ -45,11 +44,7 @@ class LimitsTable(Strict):
 
     def over(self, limits: Limits) -> Limits:
         """These limits, completed by the given ones."""
-        return Limits(
-            in_flight=self.in_flight or limits.in_flight,
-            requests_per_minute=self.requests_per_minute or limits.requests_per_minute,
-            tokens_per_minute=self.tokens_per_minute or limits.tokens_per_minute,
-        )
+        return replace(limits, **self.model_dump(exclude_none=True))
 
 
 class ProviderTable(Strict):
@@ -89,24 +84,6 @@ class ProviderTable(Strict):
         if self.key_variable and not may_carry_key(self.base_url):
             raise ValueError("base_url must begin with https:// where a key is sent")
         return self
-
-
-class PriceTable(Strict):
-    """Prices of tokens, in US dollars per million."""
-
-    tokens_in: _Dollars
-    tokens_out: _Dollars
-    as_of: date
-    source: str = Field(min_length=1, max_length=300)
-    cached_in: _Dollars | None = None
-    cache_writes: _Dollars | None = None
-    long_from: PositiveInt | None = None
-    long_in: _Dollars | None = None
-    long_out: _Dollars | None = None
-
-    def price(self) -> Price:
-        """The prices as `Price`."""
-        return Price(**{**self.model_dump(), "as_of": self.as_of.isoformat()})
 
 
 @cache
@@ -267,7 +244,7 @@ class ModelTable(ModelFacts):
     """Most tokens of request and answer together."""
     free: bool | None = None
     default_limit: PositiveInt | None = None
-    price: PriceTable | None = None
+    price: Price | None = None
     limits: LimitsTable = LimitsTable()
     abilities: AbilitiesTable = AbilitiesTable()
     options: dict[str, JsonValue] = Field(default_factory=dict)

@@ -33,6 +33,7 @@ def reached(
         labels, chance, error: shape (n,), the class of each sample, the expected share of voters' samples for the
             second class, and its standard deviation.
     """
+    # A beta distribution needs parameters above 0, also where all voters agree.
     room = np.maximum(chance * (1 - chance), 1e-9)
     weight = np.clip(room / np.maximum(error**2, 1e-9) - 1, 1e-2, None)
     one, two = (np.maximum(part * weight, 1e-9) for part in (chance, 1 - chance))

@@ -76,6 +76,7 @@ def quarter_scores(panel: Panel) -> list[QuarterScore]:
     found, metric = [], panel.task.headline
     for system in fields_of(panel)[0].systems:
         value, made = panel.measured(system.headline, system.headline.asked)
+        # A 95% interval is 2 x 1.96 standard errors wide; one without width must not outweigh all other quarters.
         variance = max(((made.high - made.low) / 3.92) ** 2, 1e-6 * metric.span**2)
         found.append(QuarterScore(str(panel.edition), system.plain, value, variance))
     return found
@@ -167,7 +168,7 @@ def _largest_part(
 
 def _adjusted(fit: TwoWay | None, number: int, metric: Metric) -> dict[str, Any]:
     """The score and limits of a linked system, or the reason for missing ones, as fields of its row."""
-    if fit is None or not fit.system_error[number] > 1e-9:
+    if fit is None or not fit.system_error[number] > 1e-9:  # an exact fit leaves rounding alone, or nan
         return {"reason": NO_FREEDOM}
     score = float(fit.system[number])
     if not metric.limits[0] < score < metric.limits[1]:

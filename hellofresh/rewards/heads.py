@@ -27,7 +27,7 @@ import numpy as np
 
 from hellofresh.core.errors import DataError
 from hellofresh.evidence.retrieval.encoders import Encoder
-from hellofresh.evidence.retrieval.rerank import Head, checked_weights, untrained
+from hellofresh.evidence.retrieval.rerank import checked_weights
 from hellofresh.rewards.base import Beside, FloatArray, RewardCard, RewardCase
 
 WORD_COLUMNS = 2048
@@ -49,11 +49,15 @@ def pair_features(beside: tuple[str, FloatArray] | None, response: tuple[str, Fl
     u = v if beside is None else beside[1]
     if beside is None:
         return np.concatenate([v, hashed])
-    near = float(u @ v) / max(float(np.linalg.norm(u) * np.linalg.norm(v)), 1e-12)
+    near = _cosine(u, v)
     own, other = set(said), set(unsaid)
     new, again = len(own - other) / max(len(own), 1), len(own & other) / max(len(other), 1)
     relation = np.repeat([near, new, again, min(near, new), near * new, near * near], _TIMES)
     return np.concatenate([u, v, np.abs(u - v), u * v, relation, hashed])
+
+
+def _cosine(u: FloatArray, v: FloatArray) -> float:
+    return float(u @ v) / max(float(np.linalg.norm(u) * np.linalg.norm(v)), 1e-12)  # 0 for a text without words
 
 
 def unique_vectors(encoder: Encoder, texts: Sequence[str]) -> dict[str, FloatArray]:
@@ -64,15 +68,9 @@ def unique_vectors(encoder: Encoder, texts: Sequence[str]) -> dict[str, FloatArr
 
 @dataclass(frozen=True)
 class ResponseRelevance:
-    """f of equation 2: the cosine of two vectors, or a trained head's score.
-
-    Attributes:
-        encoder: makes vectors.
-        head: trained to match documents with claims; None for the cosine.
-    """
+    """f of equation 2: the cosine of two vectors of the encoder."""
 
     encoder: Encoder
-    head: Head | None = None
 
     def score(self, cases: Sequence[RewardCase]) -> tuple[FloatArray, FloatArray]:
         """f(x, y), and the highest f(e, y), or 0 without evidence; each of shape (n,)."""
@@ -81,8 +79,7 @@ class ResponseRelevance:
         )
 
         def fit(texts: Sequence[str], response: FloatArray) -> float:
-            head, nothing = self.head or untrained(len(response)), np.zeros(1)
-            return max((float(head.fits(vectors[text], response[None], nothing)[0]) for text in texts), default=0.0)
+            return max((_cosine(vectors[text], response) for text in texts), default=0.0)
 
         claims = np.array([fit([case.claim], vectors[case.response]) for case in cases], dtype=np.float64)
         return claims, np.array([fit(case.evidence, vectors[case.response]) for case in cases], dtype=np.float64)
@@ -108,14 +105,12 @@ class RewardWeights:
 
     def logits(self, features: FloatArray) -> FloatArray:
         """Logits of n responses, from features of shape (n, width)."""
-        found: FloatArray = (features - self.middle) / self.spread @ self.weights + self.bias
-        return found
+        return (features - self.middle) / self.spread @ self.weights + self.bias
 
 
 def chances(logits: FloatArray) -> FloatArray:
     """Probabilities."""
-    found: FloatArray = 0.5 * (1 + np.tanh(0.5 * logits))
-    return found
+    return 0.5 * (1 + np.tanh(0.5 * logits))
 
 
 def read_weights(path: Path, sha256: str) -> RewardWeights:

@@ -11,7 +11,7 @@ import numpy as np
 
 from hellofresh.core.errors import UsageError, missing_extra
 from hellofresh.evidence.retrieval.encoders import MINILM, Encoder, open_encoder
-from hellofresh.evidence.retrieval.rerank import checked_weights, read_head
+from hellofresh.evidence.retrieval.rerank import checked_weights
 from hellofresh.rewards.base import FloatArray, RewardCard, RewardCase, RewardModel, read_card, summed_reward
 from hellofresh.rewards.heads import WEIGHTS, HeadReward, ResponseRelevance, read_weights
 
@@ -129,15 +129,12 @@ def open_reward(folder: Path, encoder: Encoder | None = None) -> RewardModel:
     )
 
 
-def open_combined(
-    folders: Sequence[Path], *, alpha: float = 1.0, head: Path | None = None, encoder: Encoder | None = None
-) -> CombinedReward:
+def open_combined(folders: Sequence[Path], *, alpha: float = 1.0, encoder: Encoder | None = None) -> CombinedReward:
     """Open equation 2 from the folders of its criteria's models.
 
     Args:
         folders: one per criterion.
         alpha: weight of relevance; with 0 no vectors are computed for it.
-        head: folder of a trained reranker to use as f; else the encoder's cosine.
         encoder: makes vectors; MiniLM if left out.
 
     Raises:
@@ -149,5 +146,4 @@ def open_combined(
     names = [model.name for model in models]
     if len(set(names)) < len(names):
         raise UsageError("two reward models for one criterion", expected="one for each", code="same-criterion")
-    relevance = ResponseRelevance(vectors, None if head is None else read_head(head)[0]) if alpha else None
-    return CombinedReward(models, relevance, alpha)
+    return CombinedReward(models, ResponseRelevance(vectors) if alpha else None, alpha)

@@ -2,44 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
-from hellofresh.core.editions import Edition, quarters_of
+from hellofresh.core.editions import Edition
 from hellofresh.core.errors import UnknownNameError, UsageError
 from hellofresh.core.workspace import Workspace
 from hellofresh.models import Model, ModelSpec, Sampling
 from hellofresh.models.baselines import TrainingSample
 from hellofresh.models.catalogue import ModelContext, open_model
-from hellofresh.releases.life.load import load_labels, load_release
-from hellofresh.releases.life.phases import labels_are_public
+from hellofresh.releases.life.load import Published, Release, load_labels
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.regimes import MAIN, Regime
-from hellofresh.tasks import Task
 from hellofresh.tasks.outputs import Ranking
 
 _HIGHEST_TEMPERATURE = 2.0
 
 
-def open_models(workspace: Workspace, evaluation: Evaluation, regime: Regime, *, only_known: bool) -> dict[str, Model]:
-    """The model of each role.
+def open_models(
+    workspace: Workspace, evaluation: Evaluation, regime: Regime, release: Release, *, only_known: bool
+) -> dict[str, Model]:
+    """The model of each role; a baseline learns from earlier releases than this one.
 
     Raises:
         UsageError: if one is unknown, does not fit the regime or cannot give the requested repetitions.
     """
-    edition, task = evaluation.edition, evaluation.task
     context = ModelContext(
-        task.name,
-        lambda: _training(workspace, edition, task),
+        evaluation.task.name,
+        lambda: _training(workspace, release),
         only_known=only_known,
         workspace=workspace,
         hidden_tokens=evaluation.hidden_tokens,
     )
-    models = {MAIN: open_model(evaluation.model, context)}
-    _check_kind(models[MAIN].spec, regime)
-    for role, name in evaluation.roles.items():
+    for role in evaluation.roles:
         if role not in regime.roles:
             raise UnknownNameError(f"role of {regime.name}", role, regime.roles)
-        models[role] = open_model(name, context)
+    models = {role: open_model(name, context) for role, name in {MAIN: evaluation.model, **evaluation.roles}.items()}
+    _check_kind(models[MAIN].spec, regime)
     specs = {role: model.spec for role, model in models.items()}
     for spec in specs.values() if evaluation.hidden_tokens is not None else ():
         if "hidden_tokens" not in spec.parameters:
@@ -116,32 +114,26 @@ def sampling_notes(specs: Mapping[str, ModelSpec], repeat: int, temperature: flo
             yield f"{name} ignores the temperature: it always gives the same answer to a request"
 
 
-def _training(workspace: Workspace, edition: Edition, task: Task) -> list[TrainingSample]:
+def _training(workspace: Workspace, release: Release) -> list[TrainingSample]:
     """Labelled samples of all earlier revealed quarters with the same kind of source.
 
     Answers become public, so secret labels must not be learnt from. For a frozen data set, these are the samples of its
     other versions, without samples and groups of this version.
     """
     training: dict[tuple[Edition | None, str], TrainingSample] = {}
-    release = load_release(workspace, edition, task)
-    if edition.is_living:
-        released = quarters_of(found for found, name in workspace.released() if name == task.name)
-        others: Sequence[Edition] = [
-            found for found in released if found < edition and labels_are_public(workspace, found, task.name)
-        ]
-        ids, groups = set[str](), set[str]()
-    else:
-        others = [
-            found
-            for found, name in workspace.released()
-            if name == task.name and not found.is_living and found != edition
-        ]
-        ids, groups = {sample.id for sample in release.samples}, {sample.group for sample in release.samples}
+    edition, task, is_living = release.edition, release.task, release.edition.is_living
+    of_task = [found for found, name in workspace.released() if name == task.name and found.is_living is is_living]
+    others = [found for found in of_task if (found < edition if is_living else found != edition)]
+    own = () if is_living else release.samples
+    ids, groups = {sample.id for sample in own}, {sample.group for sample in own}
     for other in others:
-        found, labels = load_release(workspace, other, task), load_labels(workspace, other, task)
-        for sample in found.with_texts() if not edition.is_living or found.bundled == release.bundled else ():
+        published = Published.open(workspace, other, task.name)
+        if is_living and not (published.manifest.has_labels and published.manifest.bundled == release.bundled):
+            continue
+        labels = load_labels(workspace, other, task, published.manifest)
+        for sample in published.release(workspace, task).with_texts():
             if sample.id not in ids and sample.group not in groups:
                 # A sample may be in several versions of a data set, and counts once.
-                version = other if edition.is_living else None
+                version = other if is_living else None
                 training[version, sample.id] = TrainingSample(sample, labels[sample.id].label)
     return list(training.values())

@@ -14,10 +14,9 @@ from hellofresh.core.errors import UnknownNameError
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.web import Web
 from hellofresh.releases.life.load import Release, load_labels
-from hellofresh.releases.life.phases import labels_are_public
 from hellofresh.runs.evaluation import Evaluation, WebAccess
 from hellofresh.runs.prompts import Prompt, PromptSet
-from hellofresh.runs.regimes import Ask, Case, Need, Regime, get_regime
+from hellofresh.runs.regimes import Ask, Case, Need, Regime
 from hellofresh.tasks import Task
 from hellofresh.tasks.images import Image, media_of
 from hellofresh.tasks.samples import MAIN, Fact, Label, Sample
@@ -99,21 +98,20 @@ def equip(
 
 def public_labels(workspace: Workspace, release: Release, split: str) -> Mapping[str, Label] | None:
     """The labels of a main split; None while they are secret, and for a prospective split."""
-    edition, task = release.edition, release.task
-    if split != MAIN or not labels_are_public(workspace, edition, task.name):
-        return None
-    return load_labels(workspace, edition, task)
+    is_public = split == MAIN and release.revealed
+    return load_labels(workspace, release.edition, release.task) if is_public else None
 
 
-def web_access(evaluation: Evaluation, watch: Callable[[str], None] = lambda step: None) -> WebAccess | None:
-    """The given web access, or the configured one for a regime that needs it.
+def web_access(
+    evaluation: Evaluation, regime: Regime, watch: Callable[[str], None] = lambda step: None
+) -> WebAccess | None:
+    """The given web access, or the configured one, for a regime that needs it.
 
     `watch` is called with the searches and pages of the configured one.
 
     Raises:
         ConfigError, UsageError: if the provider cannot be opened as it is configured.
     """
-    regime = get_regime(evaluation.regime, evaluation.settings)
     if Need.WEB not in regime.needs or evaluation.web is not None:
         return evaluation.web if Need.WEB in regime.needs else None
     # Loaded for regimes that search: it takes as long as the regime and the release of a run without the web.

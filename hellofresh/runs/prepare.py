@@ -78,14 +78,14 @@ def prepare(
     """
     task, regime = evaluation.task, get_regime(evaluation.regime, evaluation.settings)
     _check(evaluation, regime)
-    web = web_access(evaluation)
     resumed = None if evaluation.resumes is None else read_plan(workspace.runs / evaluation.resumes)
     # A removed prompt is reported as a change of the run, not as an unknown name.
     asked = evaluation.prompts if resumed is None else "all"
     equipment = prompted(task, regime, asked, evaluation.prompt_set)
+    web = web_access(evaluation, regime)
     release = _release(workspace, evaluation) if release is None else release
     release.with_texts()
-    models = open_models(workspace, evaluation, regime, only_known=only_known)
+    models = open_models(workspace, evaluation, regime, release, only_known=only_known)
     if models[MAIN].spec.kind == "baseline":
         equipment = replace(equipment, prompts=equipment.prompts[:1])
     assignment = Assignment(

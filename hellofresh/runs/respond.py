@@ -34,7 +34,7 @@ from hellofresh.runs.record import RunRecord, read_outputs, read_record
 from hellofresh.runs.regimes import MAIN, get_regime
 from hellofresh.tasks import get_task
 from hellofresh.tasks.corrections import MisleadingPost
-from hellofresh.tasks.images import Image, Media
+from hellofresh.tasks.images import Image, Media, media_of
 from hellofresh.tasks.outputs import Response
 from hellofresh.tasks.transcripts import (
     STANCES,
@@ -160,8 +160,9 @@ def respond(
     post = replace(post, text=without_hidden(post.text))
     if not post.text.strip() and not post.images:
         raise UsageError("a post without text and pictures", expected="--text, --image or both", code="no-post")
-    evaluation, notes = _chosen(workspace, post, asked)
     sample, pictures = _sample(post)
+    release = Release(_TASK, ASKED, (sample,), sha256_text(sample.id), bundled=False, calendar=None)
+    evaluation, notes = _chosen(workspace, release, asked)
     own = Workspace(workspace.root / "respond" / sample.id)
     with PictureCache(own.pictures) as cache:
         for media, content, image in zip(sample.media, post.images, pictures, strict=True):
@@ -169,9 +170,9 @@ def respond(
     try:
         report = evaluate(
             own,
-            replace(evaluation, web=web_access(evaluation, watch)),
+            replace(evaluation, web=web_access(evaluation, get_regime(evaluation.regime, evaluation.settings), watch)),
             lambda tally: None,
-            release=Release(_TASK, ASKED, (sample,), sha256_text(sample.id), bundled=False, calendar=None),
+            release=release,
             watch=lambda step: watch(_SPOKEN.get(kind_of_step(step), step)),
         )
     except HelloFreshError as error:
@@ -187,10 +188,10 @@ def respond(
     return found
 
 
-def _chosen(workspace: Workspace, post: PostAsked, asked: Evaluation) -> tuple[Evaluation, tuple[str, ...]]:
+def _chosen(workspace: Workspace, release: Release, asked: Evaluation) -> tuple[Evaluation, tuple[str, ...]]:
     """The evaluation with default provider and settings for what is available, and notes about them."""
     regime = get_regime(asked.regime, asked.settings)
-    models = open_models(workspace, asked, regime, only_known=True)
+    models = open_models(workspace, asked, regime, release, only_known=True)
     for model in models.values():
         if model.spec.kind != "language-model":
             raise UsageError(f"{model.spec.name} writes no text", expected="a language model", code="other-kind")
@@ -207,7 +208,7 @@ def _chosen(workspace: Workspace, post: PostAsked, asked: Evaluation) -> tuple[E
         more.append("sites=any")
         notes.append("No ratings of publishers were imported, so that every site was used.")
     describer = models.get("describer", models[MAIN])
-    if post.images and not said & {"captions", "describe"} and describer.spec.sees:
+    if media_of(release.samples[0]) and not said & {"captions", "describe"} and describer.spec.sees:
         more.append("captions=model")
     if any(model.spec.smoke_test for model in models.values()):
         notes.append("A smoke test: the model is too small to be right, and only shows that the machinery works.")

@@ -8,8 +8,7 @@ sample, equal for samples that belong together (one post, one article), or is No
                   cluster_weights: draws of clusters
     intervals     metric_interval(tables, metric) -> Interval; repetition_interval(values): a metric over repetitions
     paired        compare(tables, other tables, metric) -> Comparison: difference, interval, p-value;
-                  compare_parts(tables of the part, of the rest, metric): one system on two parts of the samples;
-                  minimum_detectable_difference(standard_error, effective_clusters)
+                  compare_parts(tables of the part, of the rest, metric): one system on two parts of the samples
     ranking       all_differences(tables of all systems, metric) -> Differences: every pair, adjusted for its family;
                   rank_systems(differences) -> Ranking: ranks, rank intervals, tie groups;
                   samples_to_overtake(statistics, others, metric), halves_agree(tables, metric): robustness of a lead

@@ -35,15 +35,12 @@ class Weighting(StrEnum):
     """The weight of a disagreement by the distance of the answers."""
 
     NONE = "none"
-    LINEAR = "linear"
     QUADRATIC = "quadratic"
 
     def of(self, answers: int) -> Floats:
         """The weights, shape (answers, answers), 0 on the diagonal."""
-        apart = np.abs(np.subtract.outer(np.arange(answers), np.arange(answers))).astype(np.float64)
-        if self is Weighting.NONE:
-            return (apart > 0).astype(np.float64)
-        return apart if self is Weighting.LINEAR else apart**2
+        apart = np.subtract.outer(np.arange(answers), np.arange(answers)).astype(np.float64)
+        return (apart != 0).astype(np.float64) if self is Weighting.NONE else apart**2
 
 
 _SHARE = mean("share", (0.0, 1.0))
@@ -135,7 +132,7 @@ class RaterAgreement:
         by_pair: kappa of each pair; nan where all its answers are the same.
         mean, mean_interval: over the pairs with a kappa; nan without any.
         pooled, pooled_interval: of all answers together.
-        observed, observed_interval: share of equal answers.
+        observed: share of equal answers.
         largest_share: of the most frequent answer.
     """
 
@@ -146,7 +143,6 @@ class RaterAgreement:
     pooled: float
     pooled_interval: Interval
     observed: float
-    observed_interval: Interval
     largest_share: float
 
     @property
@@ -173,22 +169,15 @@ class Alpha:
 
 
 def rater_agreement(
-    first: Ints,
-    second: Ints,
-    answers: int,
-    *,
-    pairs: Ints | None = None,
-    groups: Ints | None = None,
-    weighting: Weighting = Weighting.QUADRATIC,
+    first: Ints, second: Ints, answers: int, *, pairs: Ints | None = None, groups: Ints | None = None
 ) -> RaterAgreement:
-    """Agreement of pairs of raters.
+    """Agreement of pairs of raters; a disagreement weighs by its square, since answers are in the scale's order.
 
     Args:
         first, second: shape (n,), answers as indices into the scale.
         answers: number of answers of the scale.
         pairs: shape (n,), the pair of raters of each; one pair if left out.
         groups: shape (n,), equal numbers for dependent ratings; None if all are independent.
-        weighting: the weight of disagreements.
 
     Raises:
         ValueError: if there are no answers or shapes differ.
@@ -200,27 +189,23 @@ def rater_agreement(
     pair = np.zeros(first.size, dtype=np.int64) if pairs is None else pairs
     names = np.unique(pair)
     tables = [_tables(cells[pair == name], member[pair == name], answers) for name in names.tolist()]
-    whole, without = _means(tables, clusters, weighting)
+    whole, without = _means(tables, clusters)
     total = np.sum([part.sum(axis=0) for _, part in tables], axis=0)
     weights = np.bincount(member, minlength=clusters).astype(np.float64)
     counted = first.size, weights
     of_cluster = np.zeros((clusters, answers, answers))
     for cluster, part in tables:
         of_cluster[cluster] += part
-    pooled_without = weighted_kappa(total - of_cluster, weighting)
-    equal = cluster_sums((first == second)[:, None].astype(np.float64), member, clusters)[:, 0]
-    observed_without = ratio(equal.sum() - equal, first.size - weights)
-    pooled = float(weighted_kappa(total, weighting))
-    observed = float(equal.sum() / first.size)
+    pooled_without = weighted_kappa(total - of_cluster, Weighting.QUADRATIC)
+    pooled = float(weighted_kappa(total, Weighting.QUADRATIC))
     return RaterAgreement(
         tuple(names.tolist()),
-        tuple(_kappa(part.sum(axis=0), weighting) for _, part in tables),
+        tuple(_kappa(part.sum(axis=0)) for _, part in tables),
         whole,
         jackknife_interval(whole, without, *counted, limits=(-1.0, 1.0)),
         pooled,
         jackknife_interval(pooled, pooled_without, *counted, limits=(-1.0, 1.0)),
-        observed,
-        jackknife_interval(observed, observed_without, *counted, limits=(0.0, 1.0)),
+        float((first == second).mean()),
         float((total.sum(axis=0) + total.sum(axis=1)).max() / (2 * first.size)),
     )
 
@@ -235,19 +220,19 @@ def _tables(cells: Ints, member: Ints, answers: int) -> _Tables:
     return names, counts.reshape(-1, answers, answers).astype(np.float64)
 
 
-def _kappa(table: Floats, weighting: Weighting) -> float:
-    known = float(expected_disagreement(table, weighting)) > 0
-    return float(weighted_kappa(table, weighting)) if known else float("nan")
+def _kappa(table: Floats) -> float:
+    known = float(expected_disagreement(table, Weighting.QUADRATIC)) > 0
+    return float(weighted_kappa(table, Weighting.QUADRATIC)) if known else float("nan")
 
 
-def _means(tables: Sequence[_Tables], clusters: int, weighting: Weighting) -> tuple[float, Floats]:
+def _means(tables: Sequence[_Tables], clusters: int) -> tuple[float, Floats]:
     """The mean kappa of the pairs, with all clusters and without each."""
     values, columns = [], []
     for names, part in tables:
         total = part.sum(axis=0)
-        values.append(_kappa(total, weighting))
+        values.append(_kappa(total))
         column = np.full(clusters, values[-1])
-        column[names] = weighted_kappa(total - part, weighting)
+        column[names] = weighted_kappa(total - part, Weighting.QUADRATIC)
         columns.append(column)
     known = [number for number, value in enumerate(values) if not np.isnan(value)]
     if not known:
@@ -318,5 +303,4 @@ def _distances(total: Floats, values: Ints, distance: Distance) -> Floats:
         apart: Floats = np.subtract.outer(values, values).astype(np.float64)
         return apart**2 if distance is Distance.INTERVAL else (apart != 0).astype(np.float64)
     middle = np.cumsum(total) - total / 2  # counts all answers between two answers, and half of these two
-    found: Floats = np.subtract.outer(middle, middle) ** 2
-    return found
+    return np.subtract.outer(middle, middle) ** 2

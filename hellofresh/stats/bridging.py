@@ -358,8 +358,7 @@ class _Table:
 
     def _product(self, parts: list[Any], columns: Floats) -> Floats:
         sums = list(self.threads.map(lambda part: part @ columns, parts))
-        by_level: Floats = np.concatenate(sums).reshape(-1, len(LEVELS), columns.shape[1])
-        return by_level
+        return np.concatenate(sums).reshape(-1, len(LEVELS), columns.shape[1])
 
 
 def _halves(row: Whole, level: NDArray[np.int8], column: Whole, shape: tuple[int, int], ones: Floats) -> list[Any]:

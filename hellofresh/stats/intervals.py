@@ -297,9 +297,7 @@ def jackknife_interval(
     if clusters < 2 or not np.isfinite(value) or not np.isfinite(without).all():
         return Interval(*limits, Method.NONE, n, clusters, effective)
     error = float(np.sqrt(jackknife_variance(without)))
-    half = t_quantile((1 + LEVEL) / 2, max(effective - 1, 1.0)) * error
-    low, high = max(limits[0], value - half), min(limits[1], value + half)
-    return Interval(low, high, Method.JACKKNIFE, n, clusters, effective)
+    return Interval(*t_limits(value, error, effective - 1, limits), Method.JACKKNIFE, n, clusters, effective)
 
 
 def share_interval(value: float, moved: Floats, n: int, effective: float, *, counts: bool = False) -> Interval:
@@ -432,9 +430,15 @@ def repetition_interval(values: Floats, *, limits: tuple[float, float] = (0.0, 1
     mean = float(values.mean())
     if n == 1:
         return RepetitionInterval(mean, None, None, 1)
-    half = t_quantile((1 + LEVEL) / 2, n - 1) * float(values.std(ddof=1)) / n**0.5
-    low, high = max(limits[0], mean - half), min(limits[1], mean + half)
-    return RepetitionInterval(mean, low, high, n)
+    return RepetitionInterval(mean, *t_limits(mean, float(values.std(ddof=1)) / n**0.5, n - 1, limits), n)
+
+
+def t_limits(value: float, error: float, df: float, limits: tuple[float, float] | None = None) -> tuple[float, float]:
+    """The interval of Student's t about a value with this standard error, within the limits that it can have."""
+    # At least one degree of freedom: clusters of very unequal size can be worth less than two.
+    half = t_quantile((1 + LEVEL) / 2, max(df, 1.0)) * error
+    least, most = limits or (-np.inf, np.inf)
+    return max(least, value - half), min(most, value + half)
 
 
 def t_quantile(probability: float, df: float) -> float:

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hellofresh.stats.arrays import Bools, Floats, Ints
-from hellofresh.stats.clusters import LEVEL
 from hellofresh.stats.draws import spearman
-from hellofresh.stats.intervals import t_quantile
+from hellofresh.stats.intervals import jackknife_variance, t_limits
 from hellofresh.stats.multiway import ClusteredMean, clustered_mean
 
 
@@ -69,8 +68,7 @@ class OrderedPairs:
 
     def right(self, scores: Floats) -> Floats:
         """For each pair, 1 if the scores, shape (n,), order it as people do, 1/2 if they are equal, else 0."""
-        found: Floats = (np.sign(scores[self.better] - scores[self.worse]) + 1) / 2
-        return found
+        return (np.sign(scores[self.better] - scores[self.worse]) + 1) / 2
 
     def mean(self, values: Floats, among: Bools | None = None, *, least: float = 0.0) -> ClusteredMean | None:
         """The mean over the pairs in `among` of values between `least` and 1, clustered by post; None without pairs."""
@@ -88,9 +86,8 @@ def rank_correlation(judge: Floats, people: Floats, groups: Ints) -> tuple[float
     if names.size < 2 or np.ptp(judge) == 0 or np.ptp(people) == 0:
         return value, -1.0, 1.0
     without = np.array([spearman(judge[groups != name], people[groups != name]) for name in names.tolist()])
-    error = float(np.sqrt((names.size - 1) / names.size * ((without - without.mean()) ** 2).sum()))
-    half = t_quantile(0.975, names.size - 1) * error
-    return value, max(-1.0, value - half), min(1.0, value + half)
+    error = float(np.sqrt(jackknife_variance(without)))
+    return value, *t_limits(value, error, names.size - 1, (-1.0, 1.0))
 
 
 def position_bias(first: Ints, second: Ints, groups: Ints) -> ClusteredMean | None:
@@ -154,8 +151,7 @@ def self_preference(judge: Floats, people: Floats, own: Bools, groups: Ints) -> 
 def _within(values: Floats, groups: Ints) -> Floats:
     _, member = np.unique(groups, return_inverse=True)
     means = np.bincount(member, values) / np.bincount(member)
-    found: Floats = values - means[member]
-    return found
+    return values - means[member]
 
 
 def powered_mean(
@@ -183,7 +179,5 @@ def powered_mean(
     corrected = people - tuning * judged
     value = float(corrected.mean()) + (tuning * float(rest.mean()) if m else 0.0)
     variance = float(corrected.var(ddof=1)) / n + (tuning**2 * float(rest.var(ddof=1)) / m if m > 1 else 0.0)
-    half = t_quantile((1 + LEVEL) / 2, n - 1) * float(np.sqrt(variance))
-    least, most = limits or (-np.inf, np.inf)
-    low, high = max(least, value - half), min(most, value + half)
-    return PoweredMean(value, low, high, float(np.sqrt(variance)), classical, tuning, n, m)
+    error = float(np.sqrt(variance))
+    return PoweredMean(value, *t_limits(value, error, n - 1, limits), error, classical, tuning, n, m)

@@ -205,19 +205,16 @@ class WeightedValues:
         """Whether all values in sums, shape (..., 3) to (...), are equal."""
         value, (low, high) = ratio(sums[..., 0], sums[..., 1]), self.limits
         apart = ratio(sums[..., 2], sums[..., 1]) - value**2
-        found: Bools = (apart <= 1e-12 * max(abs(low), abs(high)) ** 2) & (sums[..., 1] > 0)
-        return found
+        return (apart <= 1e-12 * max(abs(low), abs(high)) ** 2) & (sums[..., 1] > 0)
 
     def at_ends(self, sums: Floats) -> Bools:
         """Whether all values in sums, shape (..., 3) to (...), are the lowest or the highest: then they are counts."""
         low, high = self.limits
         inside = (low + high) * sums[..., 0] - sums[..., 2] - low * high * sums[..., 1]
-        found: Bools = np.abs(inside) <= 1e-12 * max(abs(low), abs(high)) ** 2 * sums[..., 1]
-        return found
+        return np.abs(inside) <= 1e-12 * max(abs(low), abs(high)) ** 2 * sums[..., 1]
 
     def size(self, tables: Floats) -> Floats:
-        weights: Floats = tables[..., 1]
-        return weights
+        return tables[..., 1]
 
     def moved(self, total: Floats, size: float) -> Floats:
         low, high = self.limits
@@ -257,8 +254,7 @@ class RankPairs:
         return columns
 
     def size(self, tables: Floats) -> Floats:
-        counts: Floats = tables[..., 3]
-        return counts
+        return tables[..., 3]
 
     def moved(self, total: Floats, size: float) -> Floats:
         """Changes from a sample's rank to the wrong end, and back: each moves A(x, y) by at most a half."""
@@ -271,8 +267,7 @@ def _middle_ranks(values: Floats) -> Floats:
     """Half the share of lower values less half the share of higher ones, shape (n,)."""
     ordered = np.sort(values)
     below, above = (np.searchsorted(ordered, values, side=side) for side in ("left", "right"))
-    ranks: Floats = (below + above - values.size) / (2 * values.size)
-    return ranks
+    return (below + above - values.size) / (2 * values.size)
 
 
 def _products(a: Floats, b: Floats) -> Floats:

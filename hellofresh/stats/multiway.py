@@ -26,7 +26,7 @@ import numpy as np
 
 from hellofresh.stats.arrays import Floats, Ints
 from hellofresh.stats.clusters import LEVEL, cluster_sums, cluster_tables, effective_clusters, members
-from hellofresh.stats.intervals import t_quantile, t_two_sided
+from hellofresh.stats.intervals import t_limits, t_quantile, t_two_sided
 from hellofresh.stats.metrics import Metric
 
 LEAST_CLUSTERS = 5
@@ -113,10 +113,8 @@ def clustered_mean(
             variance = variance if variance > 0 else max(one, two)
             df = min(df, max(float(effective_clusters(_sums(weight, rater, others))) - 1, 1.0))
     error = float(np.sqrt(variance))
-    half = t_quantile((1 + LEVEL) / 2, df) * error
     p_value = float(t_two_sided(mean / error, df)) if error > 0 else float(mean == 0)
-    least, most = limits or (-np.inf, np.inf)
-    low, high = max(least, mean - half), min(most, mean + half)
+    low, high = t_limits(mean, error, df, limits)
     return ClusteredMean(mean, error, low, high, p_value, df, spread, values.size, clusters, others)
 
 

@@ -26,6 +26,7 @@ from hellofresh.stats.intervals import (
     Method,
     cluster_wilson_limits,
     jackknife_variance,
+    t_limits,
     t_quantile,
     t_two_sided,
 )
@@ -89,23 +90,6 @@ def compare(one: Floats, two: Floats, metric: Metric, *, together: int = 1, n: i
     if adjusted >= 1 - LEVEL:  # if a limit is 0 but for rounding, the p-value decides its sign
         low, high = min(low, 0.0), max(high, 0.0)
     return Comparison(metric, values[0], values[1], replace(made, low=low, high=high), error, p_value, adjusted)
-
-
-def minimum_detectable_difference(standard_error: float, effective_clusters: float, *, power: float = 0.8) -> float:
-    """The smallest true difference that is found with this power at this level.
-
-    The quantiles of t at (1 + level) / 2 and at the power, added, times the standard error.
-    Source: Bloom, Evaluation Review 19 (1995), 547-556.
-
-    >>> round(minimum_detectable_difference(0.02, 400), 3)
-    0.056
-
-    Args:
-        standard_error: of the difference, such as `Comparison.standard_error`.
-        effective_clusters: such as `Interval.effective_clusters`; the degrees of freedom are one less.
-    """
-    df = max(effective_clusters - 1, 1.0)
-    return standard_error * (t_quantile((1 + LEVEL) / 2, df) + t_quantile(power, df))
 
 
 def difference_interval(one: Floats, two: Floats, metric: Metric, n: int | None = None) -> tuple[Interval, float]:
@@ -192,6 +176,5 @@ def compare_parts(part: Floats, rest: Floats, metric: Metric, *, n: int | None =
         return apart, Interval(-span, span, Method.NONE, *counted)
     without = signs @ (metric.value(first[:, None] - part) - metric.value(second[:, None] - rest))
     error = float(np.sqrt(jackknife_variance(without)))
-    half = t_quantile((1 + LEVEL) / 2, max(effective - 1, 1.0)) * error
-    low, high = max(-span, apart - half), min(span, apart + half)
+    low, high = t_limits(apart, error, effective - 1, (-span, span))
     return apart, Interval(low, high, Method.JACKKNIFE, *counted)

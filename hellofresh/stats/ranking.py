@@ -105,11 +105,14 @@ class Differences:
     @property
     def ahead(self) -> Bools:
         """Whether each system (row) is better than each other (column), significantly or not."""
-        found: Bools = self.metric.sign * self.difference > 0
-        return found
+        return self.metric.sign * self.difference > 0
 
     def detectable(self, power: float = 0.8) -> Floats:
-        """The true difference of each pair that is found with this power without adjustment; 0 on the diagonal."""
+        """The smallest true difference of each pair that is found with this power, not adjusted; 0 on the diagonal.
+
+        The quantiles of t at (1 + level) / 2 and at the power, added, times the standard error.
+        Source: Bloom, Evaluation Review 19 (1995), 547-556.
+        """
         df = np.maximum(self.worth - 1, 1.0)
         return (t_quantiles((1 + LEVEL) / 2, df) + t_quantiles(power, df)) * self.standard_error
 

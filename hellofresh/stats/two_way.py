@@ -86,8 +86,7 @@ def connected_parts(systems: Ints, quarters: Ints) -> Ints:
     count = int(systems.max()) + 1
     size = count + int(quarters.max()) + 1
     met = coo_array((np.ones(systems.size), (systems, count + quarters)), shape=(size, size))
-    part: Ints = np.unique(connected_components(met, directed=False)[1][:count], return_inverse=True)[1]
-    return part
+    return np.unique(connected_components(met, directed=False)[1][:count], return_inverse=True)[1]
 
 
 def two_way(scores: Floats, systems: Ints, quarters: Ints, *, variances: Floats | None = None) -> TwoWay:

@@ -19,6 +19,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.releases.collection import collect_quarter
 from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.life import manifest as manifests
+from hellofresh.releases.life.load import load_labelled
 from hellofresh.releases.life.state import reveal
 from hellofresh.results.board.build import build_board
 from hellofresh.results.scoring.scores import beside_others, score_quarter
@@ -71,7 +72,8 @@ def test_a_run_has_the_score_of_a_lenient_reading_beside_its_own(make, chat, loo
     stored = {origin: json.loads(record) for origin, record in systems.select("origin", "manifest").iter_rows()}
     assert [record["lenient"] for record in stored.values() if "lenient" in record] == [1.0]
     assert (stored[run.run_id]["elsewhere"], stored[run.run_id]["lenient"]) == (6 * 5, 1.0)
-    shown = {row.origin: row.value for row in beside_others(workspace, quarter, task, run.run_id)}
+    beside = beside_others(workspace, *load_labelled(workspace, quarter, task), run.run_id)
+    shown = {row.origin: row.value for row in beside}
     assert (shown[run.run_id], shown[f"{run.run_id}*"]) == (0.0, 1.0)
 
 

@@ -13,7 +13,8 @@ from collectors import sample
 from collectors.sample import QUARTERS
 from collectors.wikipedia.collect import collect
 from collectors.wikipedia.export import ExportReader
-from collectors.wikipedia.stability import EditsSettings, Fate, decide
+from collectors.wikipedia.stability import EditsSettings, Fate
+from tests.collectors.wikipedia.conftest import decide
 
 
 def test_the_bundled_files_are_what_the_texts_become(tmp_path: Path) -> None:

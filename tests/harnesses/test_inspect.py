@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,8 @@ def inspected(chat: Any, folder: Path, revealed: bool, **arguments: Any):
     inspect_tasks._release.cache_clear()
     with pytest.MonkeyPatch.context() as patch:
         if revealed:
-            patch.setattr(inspect_tasks, "labels_are_public", lambda *_: True)
+            release = replace(inspect_tasks._release("x-notes", "2023Q2"), revealed=True)
+            patch.setattr(inspect_tasks, "_release", lambda *_: release)
         task = inspect_tasks.x_notes(edition="2023Q2", **arguments)
         (log,) = inspect_eval(
             task,

@@ -10,11 +10,10 @@ import pytest
 from hostile_responses import HOSTILE_RESPONSES
 from visiting import data_of, html, opened, paths
 
-from hellofresh.core.clock import now
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.model_judge import keep_ratings
 from hellofresh.judging.muse import MUSE_EDITION, import_muse, read_muse
-from hellofresh.judging.study import SMOKE_TEST, JudgeKind, Rating
+from hellofresh.judging.study import SMOKE_TEST, JudgeKind, Rating, StudyFiles
 from hellofresh.results.board.build import build_board
 from hellofresh.results.board.ratings import responses
 from hellofresh.results.board.sample_rows import RatedResponse
@@ -51,7 +50,7 @@ def rated_board(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 def _read(workspace: Workspace):
     from hellofresh.judging.study import read_study
 
-    return read_study(workspace, MUSE_EDITION, "corrections").ratings
+    return read_study(StudyFiles(workspace, MUSE_EDITION, "corrections")).ratings
 
 
 def page(workspace: Workspace, view: str, monkeypatch: pytest.MonkeyPatch, **query: str) -> str:
@@ -105,7 +104,7 @@ def test_the_responses_to_a_post_stand_side_by_side_where_the_post_is_opened(
 
 def test_responses_to_posts_that_are_withheld_are_shown_without_their_texts(rated_board: Workspace) -> None:
     (place,) = places(rated_board)
-    split = open_split(rated_board, place, scan_scores(rated_board, [place]), now())
+    split = open_split(rated_board, place, scan_scores(rated_board, [place]), opened=True)
     kept, withheld = list(responses(split)), list(responses(replace(split, withheld=True)))
     assert all(item.text for item in kept) and withheld == [replace(item, text="") for item in kept]
     assert [str(side_by_side(some)).count("Texts withheld.") for some in (withheld, kept)] == [1, 0]

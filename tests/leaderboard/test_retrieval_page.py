@@ -101,7 +101,7 @@ def test_documents_are_text_and_the_words_of_the_query_are_marked(board: Workspa
 
 def test_titles_of_documents_that_may_not_be_passed_on_stand_in_no_transcript(board: Workspace) -> None:
     (place,) = places(board)
-    split = open_split(board, place, scan_scores(board, [place]), now())
+    split = open_split(board, place, scan_scores(board, [place]), opened=True)
     transcript = Transcript(
         id=split.samples[0].id, repetition=1, events=(ReadEvent(place=1, url="https://a.example", title="A title"),)
     )

@@ -44,7 +44,16 @@ from hellofresh.judging.model_judge import (
 )
 from hellofresh.judging.muse import MUSE_EDITION, import_muse, read_muse
 from hellofresh.judging.rubric import load_rubric
-from hellofresh.judging.study import SMOKE_TEST, JudgeKind, RatedStudy, Rating, read_responses, read_samples, read_study
+from hellofresh.judging.study import (
+    SMOKE_TEST,
+    JudgeKind,
+    RatedStudy,
+    Rating,
+    StudyFiles,
+    read_responses,
+    read_samples,
+    read_study,
+)
 from hellofresh.models import Answer, CallError, Finish, Limits, ModelSpec, Price, Request
 from hellofresh.runs.pace import Patience
 from hellofresh.tasks.samples import to_json
@@ -69,7 +78,7 @@ def study(bare: RatedStudy) -> RatedStudy:
 
 
 def as_kept(study: RatedStudy) -> RatedStudy:
-    return read_study(study.files.workspace, study.files.edition, study.files.task)
+    return read_study(study.files)
 
 
 def with_texts(study: RatedStudy, posts: list[str]) -> RatedStudy:
@@ -390,7 +399,7 @@ def workspace(small_study: Path, place: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_judge_of_another_package_rates_beside_people(workspace: Workspace, cli: Cli) -> None:
     assert cli.json("judge", "--by", "sources") == {"judge": "sources", "ratings": 15, "without_value": 0}
-    study = read_study(workspace, MUSE_EDITION, "corrections")
+    study = read_study(StudyFiles(workspace, MUSE_EDITION, "corrections"))
     assert {"sources", "pair1-rater1"} <= set(study.ratings["judge"])
     assert "sources (rule)" in cli("rate", "report", "--kind", "judges")
 
@@ -399,7 +408,7 @@ def test_a_judge_of_another_package_rates_beside_people(workspace: Workspace, cl
     ("name", "said"), [("sorces", "did you mean 'sources'"), ("nobody", "by 0 judges"), ("classifier", "fewer than 20")]
 )
 def test_what_cannot_judge_is_named(workspace: Workspace, capsys, name: str, said: str) -> None:
-    before = read_study(workspace, MUSE_EDITION, "corrections").ratings
+    before = read_study(StudyFiles(workspace, MUSE_EDITION, "corrections")).ratings
     assert main(["judge", "--by", name]) != 0
     assert said in capsys.readouterr().err.lower()
-    assert read_study(workspace, MUSE_EDITION, "corrections").ratings.equals(before)
+    assert read_study(StudyFiles(workspace, MUSE_EDITION, "corrections")).ratings.equals(before)

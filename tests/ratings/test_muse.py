@@ -22,7 +22,7 @@ from hellofresh.judging.comparison import (
 )
 from hellofresh.judging.muse import MUSE_EDITION, MUSE_TASK, MuseStudy, import_muse, read_muse
 from hellofresh.judging.rubric import load_rubric
-from hellofresh.judging.study import check_ratings, read_responses, read_samples, read_study
+from hellofresh.judging.study import StudyFiles, check_ratings, read_responses, read_samples, read_study
 from tests.conftest import Cli
 
 RUBRIC = load_rubric("correction-13")
@@ -80,7 +80,7 @@ def test_an_imported_study_reads_as_it_was_and_again_gives_the_same_bytes(small_
     workspace = Workspace(tmp_path / "data")
     study = read_muse(small_study)
     kept = import_muse(workspace, study)
-    back = read_study(workspace, MUSE_EDITION, MUSE_TASK)
+    back = read_study(StudyFiles(workspace, MUSE_EDITION, MUSE_TASK))
     assert back.ratings.sort(back.ratings.columns).equals(study.ratings.sort(study.ratings.columns))
     assert {item.id: item.text for item in read_responses(back.files)} == {i.id: i.text for i in study.responses}
     assert [sample.facts["modality"] for sample in read_samples(back.files)] == ["unimodal"] * 2 + ["multimodal"] * 2

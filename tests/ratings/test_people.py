@@ -35,7 +35,7 @@ from hellofresh.judging.rubric import load_rubric
 from hellofresh.judging.study import RatingPhase, StudyFiles, read_responses, read_study
 from hellofresh.judging.submitted import RaterSheet, Step, SubmittedAnswers, check_answers
 from tests.conftest import Cli
-from tests.ratings.rating import EDITION, SYSTEMS, assigned, full_answers, responses, samples, study_files, submission
+from tests.ratings.rating import SYSTEMS, assigned, full_answers, responses, samples, study_files, submission
 
 RUBRIC = load_rubric("correction-13")
 LINKS = ("https://example.org/0", "https://example.net/0")
@@ -102,7 +102,7 @@ def test_what_is_submitted_becomes_ratings_with_their_systems(tmp_path: Path) ->
             check_answers(study.rubric, answers, links, turn.phase)
             study.sheet(plan).append(submission(response, answers))
     ratings = close_study(files, secret=False)
-    closed = read_study(files.workspace, EDITION, "corrections")
+    closed = read_study(files)
     assert closed.ratings.height == ratings.height
     assert set(closed.ratings["judge"]) == {"rater-1", "rater-2"}
     rated = of_systems(closed.ratings, closed.key)
@@ -299,7 +299,7 @@ def test_a_study_that_is_closed_before_the_reveal_stays_private_and_closes_again
     before = {path: path.read_bytes() for path in kept}
     close_study(files, secret=labels_are_secret(files))
     assert {path: path.read_bytes() for path in kept} == before
-    assert len(read_responses(files)) == 13 and read_study(workspace, QUARTER, "x-posts").ratings.height
+    assert len(read_responses(files)) == 13 and read_study(StudyFiles(workspace, QUARTER, "x-posts")).ratings.height
 
 
 @pytest.mark.parametrize("report", [[], ["--kind=standings"], ["--kind=judges"], ["--export=out.jsonl"]])

@@ -9,7 +9,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any
-from unittest.mock import patch
 
 import polars as pl
 import pytest
@@ -20,10 +19,12 @@ from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.clock import now
 from hellofresh.core.errors import ReleaseError
 from hellofresh.core.files import read_jsonl, sha256_file, write_jsonl
+from hellofresh.core.quarters import Quarter
 from hellofresh.core.stages import Stage
+from hellofresh.releases.life.load import Published, load_labelled
 from hellofresh.releases.life.state import reveal
 from hellofresh.results.board.build import build_board
-from hellofresh.results.scoring import published, scores
+from hellofresh.results.scoring import scores
 from hellofresh.results.scoring.published import check_published
 from hellofresh.results.scoring.reveal import publish_results
 from hellofresh.results.scoring.scores import ScoredSplit, beside_others, score_quarter, write_scores
@@ -71,15 +72,18 @@ def publish(folder: Path, given_: Said, present: tuple[str, ...]) -> None:
     write_jsonl(folder / "predictions.jsonl", rows)
 
 
-def read_manifest(folder: Path) -> SimpleNamespace:
-    listed = SimpleNamespace(sha256=sha256_file(folder / "predictions.jsonl"))
-    return SimpleNamespace(withheld=False, file=lambda _: listed)
+def split(folder: Path, sha256: str = "") -> Published:
+    """What was published in a folder, with a manifest that lists its files as they are, or with another hash."""
+    manifest: Any = SimpleNamespace(
+        withheld=False, file=lambda name: SimpleNamespace(sha256=sha256 or sha256_file(folder / name))
+    )
+    return Published(Quarter(2023, 2), "x-notes", "main", folder, manifest)
 
 
 def refused(folder: Path, given_: Said, allowed: frozenset[str] = frozenset()) -> dict[str, str]:
     """The entries that are refused, and what would become of them."""
     try:
-        check_published(folder, entries(given_), allowed, "score", folder)
+        check_published(split(folder), entries(given_), allowed, "score", folder)
     except ReleaseError as error:
         assert error.code == "published"
         return dict(re.findall(r"(\S+) would (go|change|be added)", error.what))
@@ -99,8 +103,7 @@ def test_what_differs_among_submissions_and_lost_systems_is_refused(
     expected |= dict.fromkeys((name for name in after.keys() - before.keys() if "/" in name), "be added")
     both = before.keys() & after.keys()
     expected |= {name: "change" for name in both if labels(before[name]) != labels(after[name])}
-    shown = patch.object(published, "read_manifest", read_manifest)
-    with TemporaryDirectory() as name, shown:
+    with TemporaryDirectory() as name:
         folder = Path(name)
         assert refused(folder, after) == {}  # nothing is published yet
         publish(folder, before, kept)
@@ -117,12 +120,11 @@ RUN = {"run-1": tuple(CHOICES)}
 
 def test_an_absent_folder_of_submissions_is_no_withdrawal_even_of_a_named_entry(tmp_path: Path) -> None:
     publish(tmp_path, ONE, IDS)
-    with patch.object(published, "read_manifest", read_manifest):
-        for allowed in ((), ("a/one",)):
-            with fails_with("no-submissions") as caught:
-                check_published(tmp_path, [], allowed, "score", tmp_path / "gone")
-            assert "--change" not in str(caught.value) and str(tmp_path / "gone") in caught.value.where
-        assert refused(tmp_path, {}, frozenset({"a/one"})) == {}
+    for allowed in ((), ("a/one",)):
+        with fails_with("no-submissions") as caught:
+            check_published(split(tmp_path), [], allowed, "score", tmp_path / "gone")
+        assert "--change" not in str(caught.value) and str(tmp_path / "gone") in caught.value.where
+    assert refused(tmp_path, {}, frozenset({"a/one"})) == {}
 
 
 def test_a_run_that_went_on_may_change_its_votes_and_nothing_else(tmp_path: Path) -> None:
@@ -131,22 +133,19 @@ def test_a_run_that_went_on_may_change_its_votes_and_nothing_else(tmp_path: Path
     flipped = {key: Choice(prompt=SINGLE, label=0) for key in IDS}
     more = replace(entry, outputs={**entry.outputs, "other": flipped})
     voted = replace(entry, settings="vote of 3 repetitions", outputs={SINGLE: flipped})
-    with patch.object(published, "read_manifest", read_manifest):
-        for one in (entry, more, voted):
-            check_published(tmp_path, [one], (), "score", tmp_path)
-        for one in (replace(entry, outputs={SINGLE: flipped}), replace(more, outputs={"other": flipped})):
-            with fails_with("published"):
-                check_published(tmp_path, [one], (), "score", tmp_path)
+    for one in (entry, more, voted):
+        check_published(split(tmp_path), [one], (), "score", tmp_path)
+    for one in (replace(entry, outputs={SINGLE: flipped}), replace(more, outputs={"other": flipped})):
+        with fails_with("published"):
+            check_published(split(tmp_path), [one], (), "score", tmp_path)
 
 
 def test_a_changed_file_of_predictions_is_named_and_no_change_of_an_entry_advised(tmp_path: Path) -> None:
     publish(tmp_path, RUN, IDS)
-    listed = SimpleNamespace(sha256="0" * 64)
-    manifest = SimpleNamespace(withheld=False, file=lambda _: listed)
-    with patch.object(published, "read_manifest", lambda _: manifest):
-        check_published(tmp_path, entries(RUN), (), "score", tmp_path)  # a reveal was stopped before the manifest
-        with fails_with("bad-hash"):
-            check_published(tmp_path, [], (), "score", tmp_path)
+    other = split(tmp_path, "0" * 64)
+    check_published(other, entries(RUN), (), "score", tmp_path)  # a reveal was stopped before the manifest
+    with fails_with("bad-hash"):
+        check_published(other, [], (), "score", tmp_path)
 
 
 # --- Rationales and sources of outputs travel on to published predictions and the board, unless they may quote texts.
@@ -206,7 +205,7 @@ def workspace(make, quarter, tmp_path):
 
 def rows(workspace, quarter, **settings):
     done = evaluate(workspace, Evaluation(quarter, TASK, "coin", **settings), lambda _: None)
-    return done.run_id, beside_others(workspace, quarter, TASK, done.run_id)
+    return done.run_id, beside_others(workspace, *load_labelled(workspace, quarter, TASK), done.run_id)
 
 
 def test_a_run_of_some_samples_stands_beside_others_on_the_same(workspace, quarter) -> None:

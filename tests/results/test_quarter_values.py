@@ -19,6 +19,7 @@ from hellofresh.judging.muse import MUSE_EDITION, import_muse, read_muse
 from hellofresh.judging.people import close_study
 from hellofresh.models import Answer, Finish, Request
 from hellofresh.pipeline.witness import Witness
+from hellofresh.releases.life.load import load_labelled
 from hellofresh.releases.life.state import reveal
 from hellofresh.releases.life.takedown import take_down
 from hellofresh.results.analyses import get_analyses
@@ -136,12 +137,13 @@ def a_quarter() -> object:
         panel = build_panel(workspace, QUARTER, NOTES, submissions)
         made = make_analyses(workspace, panel, get_analyses("all")[:3], png=False)
         built = build_board(workspace)
-        beside = [[score.value for score in beside_others(workspace, QUARTER, NOTES, run)] for run in runs[:3]]
-        people = [people_beside_run(workspace, QUARTER, NOTES, run) for run in runs[:2]]
+        notes, edits = (load_labelled(workspace, QUARTER, task) for task in (NOTES, EDITS))
+        beside = [[score.value for score in beside_others(workspace, *notes, run)] for run in runs[:3]]
+        people = [people_beside_run(workspace, *notes, run) for run in runs[:2]]
         red = [score for score in scored.scores if (score.origin, score.task) == ("red/system", NOTES.name)]
         alone = [[score.metric, score.period, score.value] for score in red]
         again = [digest([plain(publish_results(workspace, scored))]), build_board(workspace).skipped]
-        again += [len(publish_ceiling(workspace, QUARTER, task)) for task in (NOTES, EDITS)]
+        again += [len(publish_ceiling(workspace.root / "releases", *one)) for one in (notes, edits)]
         parts = ("board", "scores", "judgements", "releases", "analyses", "private/judgements")
         said = [list(scored.notes), [one.rows for one in made], [digest([plain(one)]) for one in published]]
         return (

@@ -21,7 +21,6 @@ from hellofresh.evidence.retrieval.rerank import (
     TwoStage,
     lexical_scores,
     read_head,
-    untrained,
     write_head,
 )
 from hellofresh.evidence.retrieval.retrievers import Fusion, open_retriever
@@ -85,9 +84,12 @@ def scorer(small: RetrievalCorpus) -> DenseScorer:
     return DenseScorer(encoder, encoder.queries([item.content for item in small.documents()]), small.rows)
 
 
+UNTRAINED = Head(np.eye(DIMENSIONS), np.eye(DIMENSIONS), 0.0)
+
+
 def test_an_untrained_head_is_its_encoder(small: RetrievalCorpus, tmp_path: Path) -> None:
     dense = scorer(small)
-    write_head(tmp_path / "head", untrained(DIMENSIONS), dense.parameters, {"corpus": "small"})
+    write_head(tmp_path / "head", UNTRAINED, dense.parameters, {"corpus": "small"})
     head = TrainedScorer(*read_head(tmp_path / "head"), dense)
     found = asyncio.run(SparseRetriever.open(small, Bm25()).retrieve("otters of the river", 10))
     assert np.allclose(head.scores("otters", found), dense.scores("otters", found), atol=1e-6)
@@ -105,7 +107,7 @@ def test_a_head_is_read_back_to_the_last_bit(tmp_path: Path) -> None:
 
 
 def test_a_head_that_was_changed_or_is_of_another_encoder_is_refused(small: RetrievalCorpus, tmp_path: Path) -> None:
-    write_head(tmp_path, untrained(DIMENSIONS), {"encoder": "other"}, {})
+    write_head(tmp_path, UNTRAINED, {"encoder": "other"}, {})
     refused("other-encoder", TrainedScorer, *read_head(tmp_path), scorer(small))
     (tmp_path / "head.npz").write_bytes(b"x")
     refused("changed-file", read_head, tmp_path)

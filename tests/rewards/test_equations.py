@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.evidence.retrieval.rerank import Head
 from hellofresh.rewards.base import RewardCase, summed_reward
 from hellofresh.rewards.heads import ResponseRelevance
 from hellofresh.rewards.models import CombinedReward
-from tests.retrieval.test_dense import DIMENSIONS, LetterEncoder
+from tests.retrieval.test_dense import LetterEncoder
 
 SHARES = st.floats(0, 1, allow_subnormal=False)
 COSINES = st.floats(-1, 1, allow_subnormal=False)
@@ -41,17 +40,14 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("head", [None, Head(np.eye(DIMENSIONS) * 2, np.diag(np.linspace(0.1, 2, DIMENSIONS)), 0.3)])
-def test_relevance_is_that_of_the_claim_and_of_the_evidence_that_fits_best(head: Head | None) -> None:
+def test_relevance_is_that_of_the_claim_and_of_the_evidence_that_fits_best() -> None:
     encoder = LetterEncoder()
 
     def fit(first: str, second: str) -> float:
         u, v = (encoder.passages([text])[0].astype(float) for text in (first, second))
-        if head is not None:
-            u, v = head.query @ u, head.document @ v
         return float(u @ v / np.linalg.norm(u) / np.linalg.norm(v))
 
-    claims, evidence = ResponseRelevance(encoder, head).score(CASES)
+    claims, evidence = ResponseRelevance(encoder).score(CASES)
     assert claims == pytest.approx([fit(case.claim, case.response) for case in CASES])
     assert evidence == pytest.approx([max(fit(text, CASES[0].response) for text in CASES[0].evidence), 0.0])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import ClassVar
@@ -18,7 +18,6 @@ from hellofresh.core.quarters import Quarter
 from hellofresh.models import Answer, Finish, Limits, ModelSpec, Request
 from hellofresh.releases.life.load import load_labels, load_release
 from hellofresh.releases.life.state import reveal
-from hellofresh.runs import equipment
 from hellofresh.runs.evaluate import evaluate, resumed
 from hellofresh.runs.evaluation import Evaluation, WebAccess
 from hellofresh.runs.prepare import PreparedRun
@@ -234,10 +233,11 @@ class Modest(Curious):
 def test_facts_come_only_to_whom_needs_them_and_only_once_labels_are_public(make, monkeypatch, regime, public) -> None:
     make.release(make.notes(2, 2))
     monkeypatch.setitem(REGIMES, regime.name, regime)
-    monkeypatch.setattr(equipment, "labels_are_public", lambda *_: public)
     SEEN.clear()
     task = get_task("x-notes")
-    evaluate(make.workspace(), Evaluation(Quarter(2023, 2), task, "scripted", regime=regime.name), lambda _: None)
+    release = replace(load_release(make.workspace(), Quarter(2023, 2), task), revealed=public)
+    asked = Evaluation(Quarter(2023, 2), task, "scripted", regime=regime.name)
+    evaluate(make.workspace(), asked, lambda _: None, release=release)
     labels = load_labels(make.workspace(), Quarter(2023, 2), task)
     known = Need.FACTS in regime.needs and public
     assert len(SEEN) == len(labels)

@@ -208,7 +208,8 @@ CLAIMS = get_task("claims")
 
 
 def parameters(*allowed: str) -> object:
-    web = web_access(Evaluation(Quarter(2026, 2), CLAIMS, "coin", "web-search", allowed=allowed, replay=True))
+    asked = Evaluation(Quarter(2026, 2), CLAIMS, "coin", "web-search", allowed=allowed, replay=True)
+    web = web_access(asked, get_regime(asked.regime))
     assert web is not None
     return web.parameters
 

@@ -11,8 +11,8 @@ from scipy import stats
 from hellofresh.stats import paired
 from hellofresh.stats.clusters import cluster_tables
 from hellofresh.stats.intervals import wilson_limits
-from hellofresh.stats.metrics import Metric, macro_f1, matthews
-from hellofresh.stats.paired import minimum_detectable_difference
+from hellofresh.stats.metrics import Metric, accuracy, macro_f1, matthews
+from hellofresh.stats.ranking import differences
 from tests.stats.counting import compare
 
 ROWS = st.lists(
@@ -61,11 +61,15 @@ def test_two_that_agree_everywhere_may_still_differ_where_nobody_looked(n: int) 
 
 def test_the_detectable_difference_is_found_with_its_power() -> None:
     # A difference of this size, in standard errors, with normal noise and known error, is found in 80% of cases.
-    error, many = 0.02, 1e8
-    found = minimum_detectable_difference(error, many)
-    assert found == pytest.approx(error * (1.959964 + 0.841621), rel=1e-5)
-    assert minimum_detectable_difference(error, 10) > minimum_detectable_difference(error, 100) > found
-    assert minimum_detectable_difference(error, 50, power=0.9) > minimum_detectable_difference(error, 50)
+    def detectable(effective: float, power: float = 0.8) -> float:
+        alone = np.full((2, 2), -1)  # a pair of no family: nothing is drawn
+        error = np.array([[0.0, 0.02], [0.02, 0.0]])
+        found = differences(accuracy(2), np.zeros(2), error, np.zeros((2, 1)), effective, families=alone)
+        return float(found.detectable(power)[0, 1])
+
+    assert detectable(1e8) == pytest.approx(0.02 * (1.959964 + 0.841621), rel=1e-5)
+    assert detectable(10) > detectable(100) > detectable(1e8)
+    assert detectable(50, power=0.9) > detectable(50)
 
 
 # --- Statistics of several classes, and of means of a number: the same identities as with two classes.

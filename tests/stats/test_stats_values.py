@@ -381,7 +381,7 @@ def comparisons() -> object:
 @case
 def comparisons_without_spread() -> object:
     right, wrong = np.array([3.0, 0, 0, 3, 0, 0]), np.array([0.0, 3, 3, 0, 3, 3])
-    found: list[object] = [paired.minimum_detectable_difference(0.02, n, power=p) for n, p in ((1.5, 0.8), (9, 0.9))]
+    found: list[object] = []
     for one, two in (([right] * 5, [wrong] * 5), ([right + wrong] * 5, [2 * right] * 5), ([right] * 2, [right] * 2)):
         made = paired.difference_interval(np.array(one), np.array(two), RIGHT)
         found += [made, paired.compare(np.array(two), np.array(one), F1), paired.pair_sizes(np.array([one, two]), F1)]
@@ -627,10 +627,10 @@ def agreement_of_raters() -> object:
         one, pairs = random.integers(0, 4, 26), np.sort(random.integers(3, 6, 26))
         two = np.clip(one + random.integers(-1, 2, 26), 0, 3)
         one[pairs == 5] = two[pairs == 5] = 2
-        for weighting in agreement.Weighting:
-            made = agreement.rater_agreement(one, two, 4, pairs=pairs, groups=np.arange(26) // 3, weighting=weighting)
-            found += [made, made.skewed]
+        made = agreement.rater_agreement(one, two, 4, pairs=pairs, groups=np.arange(26) // 3)
         found += [
+            made,
+            made.skewed,
             agreement.rater_agreement(one, two, 4),
             agreement.rater_agreement(two[pairs == 5], one[pairs == 5], 4),
         ]

@@ -15,11 +15,10 @@ import sqlite3
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import AbstractContextManager, closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Self
 
 import aiohttp
 
@@ -124,7 +123,7 @@ CREATE TABLE IF NOT EXISTS answers (
 _IDS_AT_ONCE = 500  # older SQLite takes 999 values in a query
 
 
-class AnswerCache:
+class AnswerCache(AbstractContextManager["AnswerCache"]):
     """Stored answers, one for each post and service; a context manager."""
 
     def __init__(self, path: Path) -> None:
@@ -135,9 +134,6 @@ class AnswerCache:
             raise self._unwritable(f"cannot write: {error.strerror or error}") from error
         except sqlite3.Error as error:
             raise self._damaged(f"the cache of posts cannot be opened ({error})") from error
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._database.close()

@@ -23,11 +23,11 @@ from inspect_ai.log import (
     write_eval_log,
 )
 from inspect_ai.model import ModelUsage
-from inspect_ai.scorer import SampleScore, Score
+from inspect_ai.scorer import SampleScore
 from pydantic import BaseModel, ConfigDict
 
 from hellofresh import __version__
-from hellofresh.api.harnesses.inspect_scores import OUTPUTS, headline_of, metric_values, stored_rows
+from hellofresh.api.harnesses.inspect_scores import OUTPUTS, headline_of, judged, metric_values, stored_rows
 from hellofresh.api.harnesses.inspect_wire import chat_messages, generate_config, model_output, tool_infos
 from hellofresh.core.errors import RunError, SubmissionError
 from hellofresh.core.files import atomic_path
@@ -40,7 +40,6 @@ from hellofresh.runs.journal import JournalEntry, read_request, snapshot
 from hellofresh.runs.plan import read_plan
 from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.record import ModelIdentity, RunRecord, read_outputs, read_record
-from hellofresh.stats.metrics import NO_ANSWER
 from hellofresh.tasks import Task
 from hellofresh.tasks.outputs import Choice, Output
 from hellofresh.tasks.samples import Label, Sample
@@ -249,16 +248,8 @@ class _Told:
         if output is not None:
             sample.output = output
         if self.label is not None:
-            sample.scores = {"verdict": self._verdict(choice, self.label.label)}
+            sample.scores = {"verdict": judged(self.task, choice, self.label.label, self.about.group)}
         return sample
-
-    def _verdict(self, choice: Choice, target: int) -> Score:
-        label = NO_ANSWER if choice.label is None else choice.label
-        return Score(
-            value=float(label == target),
-            answer=str(choice.status) if choice.label is None else self.task.classes[choice.label],
-            metadata={"task": self.task.name, "target": target, "label": label, "group": self.about.group},
-        )
 
     def _events(self) -> Iterator[InspectEvent]:
         for entry in self.asked:

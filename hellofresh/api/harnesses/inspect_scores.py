@@ -15,7 +15,7 @@ from hellofresh.runs.regimes import read_choice
 from hellofresh.stats.clusters import cluster_tables
 from hellofresh.stats.intervals import metric_interval
 from hellofresh.stats.metrics import NO_ANSWER
-from hellofresh.tasks import get_task
+from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.outputs import Choice, Output, output_of
 
 OUTPUTS = "hellofresh:outputs"
@@ -76,16 +76,20 @@ def verdict(task: str, answers: list[str]) -> Scorer:
         task: name of the task.
         answers: the allowed answers of another solver, by label.
     """
-    classes = get_task(task).classes
+    chosen = get_task(task)
 
     async def score(state: TaskState, target: Target) -> Score:
         choice = headline_of(state.store.get(OUTPUTS), state.output.completion, answers)
-        label = NO_ANSWER if choice.label is None else choice.label
-        wanted = classes.index(target.text)
-        return Score(
-            value=float(label == wanted),
-            answer=str(choice.status) if choice.label is None else classes[choice.label],
-            metadata={"task": task, "target": wanted, "label": label, "group": state.metadata["group"]},
-        )
+        return judged(chosen, choice, chosen.classes.index(target.text), str(state.metadata["group"]))
 
     return score
+
+
+def judged(task: Task, choice: Choice, target: int, group: str) -> Score:
+    """Whether a choice is right, with what the task's metrics need."""
+    label = NO_ANSWER if choice.label is None else choice.label
+    return Score(
+        value=float(label == target),
+        answer=str(choice.status) if choice.label is None else task.classes[choice.label],
+        metadata={"task": task.name, "target": target, "label": label, "group": group},
+    )

@@ -30,7 +30,6 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.web import Web
 from hellofresh.models import Answer, Request
 from hellofresh.releases.life.load import Release, load_labels, load_release
-from hellofresh.releases.life.phases import labels_are_public
 from hellofresh.runs.equipment import equip, prompted, web_access
 from hellofresh.runs.evaluation import Evaluation, WebAccess
 from hellofresh.runs.prompts import load_prompt_set
@@ -107,8 +106,7 @@ def regime_solver(
     bare = prompted(chosen_task, chosen, prompts)
     equipment = equip(bare, Workspace.from_environment(), release, None, split=MAIN_SPLIT)
     samples = {sample.id: sample for sample in release.with_texts()}
-    needs = Evaluation(parse_edition(edition), chosen_task, "", chosen.name, settings=_pairs(settings))
-    web = _SharedWeb(web_access(needs))
+    web = _SharedWeb(web_access(Evaluation(release.edition, chosen_task, "", chosen.name), chosen))
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         sample = samples[str(state.sample_id)]
@@ -142,7 +140,7 @@ def _dataset(task: Task, edition: str, question: Callable[[Sample], str]) -> Mem
     release = _release(task.name, edition)
     with_texts = {sample.id for sample in release.with_texts()}
     labels: Mapping[str, Label] = {}
-    if labels_are_public(Workspace.from_environment(), release.edition, task.name):
+    if release.revealed:
         labels = load_labels(Workspace.from_environment(), release.edition, task)
     samples = [
         InspectSample(

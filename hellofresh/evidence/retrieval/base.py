@@ -55,8 +55,7 @@ class DocumentKeys:
 
     def early(self, before: date) -> NDArray[np.bool_]:
         """Mask of the documents that are not known to be from `before` or later."""
-        early: NDArray[np.bool_] = self.days < before.toordinal()
-        return early
+        return self.days < before.toordinal()
 
 
 def best(scores: NDArray[np.float32], keys: DocumentKeys, k: int, before: date | None, *, above: float) -> Ranking:

@@ -9,12 +9,12 @@ depend on its text alone. On a CPU, batches are not faster.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,7 @@ _DIMENSIONS = 384
 _THREADS = 2
 
 Vectors = NDArray[np.float32]
+_Model = TypeVar("_Model")
 
 
 class Encoder(Protocol):
@@ -171,11 +172,7 @@ class SentenceEncoder:
     def _loaded(self) -> Any:
         from sentence_transformers import SentenceTransformer
 
-        name, loading = loading_of(self.model)
-        try:
-            return SentenceTransformer(name, revision=self.revision or None, **loading)
-        except OSError:
-            raise not_at_hand(self.model) from None
+        return opened_model(SentenceTransformer, self.model, revision=self.revision or None)
 
     @property
     def dimensions(self) -> int:
@@ -201,14 +198,22 @@ def loading_of(model: str) -> tuple[str, dict[str, bool]]:
     return model.removeprefix(HUB), {"local_files_only": not model.startswith(HUB), "trust_remote_code": False}
 
 
-def not_at_hand(model: str) -> UsageError:
-    """The error for a model that is neither a folder nor downloaded."""
-    return UsageError(
-        f"no model {model!r} on this machine",
-        expected="a folder with a model",
-        fix=f"To download one from the hub, name it {HUB}OWNER/NAME.",
-        code="no-model",
-    )
+def opened_model(kind: Callable[..., _Model], model: str, **more: object) -> _Model:
+    """A model of sentence-transformers of a class of theirs.
+
+    Raises:
+        UsageError: if it is neither a folder nor downloaded.
+    """
+    name, loading = loading_of(model)
+    try:
+        return kind(name, **more, **loading)
+    except OSError:
+        raise UsageError(
+            f"no model {model!r} on this machine",
+            expected="a folder with a model",
+            fix=f"To download one from the hub, name it {HUB}OWNER/NAME.",
+            code="no-model",
+        ) from None
 
 
 def open_encoder(name: str) -> Encoder:

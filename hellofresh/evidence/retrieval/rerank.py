@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
@@ -29,7 +30,7 @@ from hellofresh.core.files import atomic_path, read_model, sha256_file, write_js
 from hellofresh.core.strict import Strict
 from hellofresh.evidence.retrieval.base import Parameters, Retriever, made_ranking
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
-from hellofresh.evidence.retrieval.encoders import Encoder, loading_of, not_at_hand
+from hellofresh.evidence.retrieval.encoders import Encoder, opened_model
 from hellofresh.tasks.outputs import Ranking
 
 FIRST_STAGE = 20
@@ -80,6 +81,7 @@ class DenseScorer:
         return scores
 
 
+@dataclass
 class CrossEncoderScorer:
     """A sentence-transformers cross-encoder, which reads query and document together.
 
@@ -87,34 +89,35 @@ class CrossEncoderScorer:
         UsageError: if sentence-transformers is not installed.
     """
 
-    def __init__(self, model: str, corpus: RetrievalCorpus) -> None:
+    model: str
+    corpus: RetrievalCorpus
+
+    def __post_init__(self) -> None:
         if find_spec("sentence_transformers") is None:
-            raise missing_extra(model, "sentence-transformers", "sentence-transformers")
-        self._model, self._corpus = model, corpus
-        self._texts: dict[str, str] = {}
-        self._loaded: Any = None
+            raise missing_extra(self.model, "sentence-transformers", "sentence-transformers")
 
     @property
     def name(self) -> str:
         """The last part of the model's name."""
-        return self._model.rsplit("/", 1)[-1].lower()
+        return self.model.rsplit("/", 1)[-1].lower()
 
     @property
     def parameters(self) -> Parameters:
         """The model."""
-        return {"cross_encoder": self._model}
+        return {"cross_encoder": self.model}
+
+    @cached_property
+    def _loaded(self) -> Any:
+        from sentence_transformers import CrossEncoder
+
+        return opened_model(CrossEncoder, self.model)
+
+    @cached_property
+    def _texts(self) -> Mapping[str, str]:
+        return {document.id: document.content for document in self.corpus.documents()}
 
     def scores(self, query: str, found: Ranking) -> NDArray[np.float64]:
         """The model's score of each pair."""
-        if self._loaded is None:
-            from sentence_transformers import CrossEncoder
-
-            name, loading = loading_of(self._model)
-            try:
-                self._loaded = CrossEncoder(name, **loading)
-            except OSError:
-                raise not_at_hand(self._model) from None
-            self._texts = {document.id: document.content for document in self._corpus.documents()}
         pairs = [(query, self._texts[document]) for document in found.documents]
         return np.asarray(self._loaded.predict(pairs), dtype=np.float64)
 
@@ -201,11 +204,6 @@ class HeadRecord(Strict):
     encoder: dict[str, str | int | float | bool]
     training: dict[str, str | int | float | bool]
     sha256: str
-
-
-def untrained(dimensions: int) -> Head:
-    """The head that equals the encoder."""
-    return Head(np.eye(dimensions), np.eye(dimensions), 0.0)
 
 
 def lexical_scores(found: Ranking) -> FloatArray:

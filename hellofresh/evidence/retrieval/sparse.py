@@ -336,8 +336,7 @@ class Bm25:
 
     def rarity(self, documents: int, found_in: NDArray[np.int64]) -> NDArray[np.float64]:
         """log(1 + (N - n + 0.5) / (n + 0.5))."""
-        rarity: NDArray[np.float64] = np.log1p((documents - found_in + 0.5) / (found_in + 0.5))
-        return rarity
+        return np.log1p((documents - found_in + 0.5) / (found_in + 0.5))
 
     def weights(
         self, counts: NDArray[np.float64], rarity: NDArray[np.float64], owners: NDArray[np.int64], lengths: Lengths
@@ -351,8 +350,7 @@ class Bm25:
             lengths: lengths of the documents.
         """
         norm = self.k1 * (1 - self.b + self.b * lengths.part / max(lengths.mean, 1e-9))
-        weights: NDArray[np.float64] = rarity * counts / (counts + norm[owners])
-        return weights
+        return rarity * counts / (counts + norm[owners])
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,8 +366,7 @@ class TfIdf:
 
     def rarity(self, documents: int, found_in: NDArray[np.int64]) -> NDArray[np.float64]:
         """log((1 + N) / (1 + n)) + 1."""
-        rarity: NDArray[np.float64] = np.log((1 + documents) / (1 + found_in)) + 1
-        return rarity
+        return np.log((1 + documents) / (1 + found_in)) + 1
 
     def weights(
         self, counts: NDArray[np.float64], rarity: NDArray[np.float64], owners: NDArray[np.int64], lengths: Lengths
@@ -377,8 +374,7 @@ class TfIdf:
         """Count times rarity divided by the document's length, times the rarity of the query's term."""
         plain = counts * rarity
         norms = np.sqrt(np.bincount(owners, weights=plain**2, minlength=len(lengths.part)))
-        weights: NDArray[np.float64] = plain * rarity / np.maximum(norms, 1e-12)[owners]
-        return weights
+        return plain * rarity / np.maximum(norms, 1e-12)[owners]
 
 
 TermWeighting = Bm25 | TfIdf

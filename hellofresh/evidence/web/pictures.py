@@ -12,11 +12,11 @@ import binascii
 import hashlib
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Self
 
 from pydantic import PositiveInt, ValidationError
 
@@ -49,7 +49,7 @@ _FAILED_FOR = timedelta(days=7)
 """So long a picture that could not be had is not asked for again."""
 
 
-class PictureCache:
+class PictureCache(AbstractContextManager["PictureCache"]):
     """All pictures of a workspace, in a file that the first picture creates. Use it as a context manager.
 
     Args:
@@ -64,9 +64,6 @@ class PictureCache:
     def __init__(self, folder: Path, *, most_bytes: int = _MOST_BYTES, clock: Callable[[], datetime] = now) -> None:
         self._path, self._most_bytes, self._clock = folder / "pictures.sqlite", most_bytes, clock
         self._opened: sqlite3.Connection | None = None
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

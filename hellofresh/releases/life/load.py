@@ -226,6 +226,12 @@ def load_release(workspace: Workspace, edition: Edition, task: Task, split: str 
     return Published.open(workspace, edition, task.name, split).release(workspace, task)
 
 
+def load_labelled(workspace: Workspace, edition: Edition, task: Task) -> tuple[Release, Mapping[str, Label]]:
+    """A release with its labels; raises like `load_release` and `load_labels`."""
+    published = Published.open(workspace, edition, task.name)
+    return published.release(workspace, task), load_labels(workspace, edition, task, published.manifest)
+
+
 def _read(path: Path, task: Task, *, withheld: bool) -> list[Sample]:
     with path.open("rb") as file:
         lines = ((f"{path} line {number}", line) for number, line in enumerate(file, start=1))

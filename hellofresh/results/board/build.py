@@ -22,15 +22,12 @@ import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
-from typing import get_args
 
 import polars as pl
 
 from hellofresh import __version__
 from hellofresh.config import Settings
-from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import (
@@ -50,7 +47,6 @@ from hellofresh.results.board import asked, data, ratings, systems
 from hellofresh.results.board.manifest import (
     FORMAT,
     RELEASED,
-    BoardFile,
     BoardManifest,
     describe_file,
     read_board_manifest,
@@ -60,23 +56,19 @@ from hellofresh.results.board.schema import added_tables, all_tables
 from hellofresh.results.ceiling import ceilings
 from hellofresh.results.figures.charts import ORDER, AnalysisIndex, AnalysisText, IndexedAnalysis, read_record
 from hellofresh.results.over_quarters import over_quarters, quarter_scores
-from hellofresh.results.split.judgements import Part, judgements_file
 from hellofresh.results.split.open import (
     BoardSplit,
-    Place,
+    ScoredSplits,
     copy_released,
     due_ids,
-    files_of,
-    open_split,
-    places,
-    scan_scores,
-    score_files,
+    open_each,
+    scored_splits,
 )
 from hellofresh.results.split.panel import QuarterScore
 from hellofresh.results.split.rated import rater_tests
 from hellofresh.results.standings import standings_of
 from hellofresh.tasks import TASKS, get_task, task_makers
-from hellofresh.tasks.samples import MAIN, Split
+from hellofresh.tasks.samples import MAIN
 
 _LARGE = 50_000
 """Rows of a table that wait in memory before they go to a file."""
@@ -140,13 +132,9 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
     Raises:
         DataError: if no quarter has been scored.
     """
-    splits, moment = places(workspace), now()
-    strays = _refuse_strays(workspace, splits)
-    _hold_scores(workspace, splits)
-    every = scan_scores(workspace, splits)
-    scored, notes = _of_known_metrics(every)
-    notes += strays
-    quarters = sorted(scored.select(pl.col("edition").unique()).collect(engine="streaming")["edition"])
+    splits = scored_splits(workspace, private=private)
+    notes = list(splits.notes)
+    quarters = sorted(splits.scores.select(pl.col("edition").unique()).collect(engine="streaming")["edition"])
     if not quarters:
         raise DataError(
             "no edition has been scored",
@@ -154,119 +142,78 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
             fix="Run: hellofresh score --edition ...",
             code="nothing-scored",
         )
-    analyses = analyses_to_show(workspace, splits, quarters, private=private)
+    analyses = analyses_to_show(splits, quarters)
     addresses = Settings.load().site
     inputs = [
-        *([path.relative_to(workspace.root).as_posix(), sha256_file(path)] for _, path in score_files(workspace)),
         FORMAT,
         [[name, str(table.schema)] for name, table in all_tables().items()],
         *(one.inputs for one in analyses),
         addresses.model_dump(mode="json"),
-        {"files": _hashes(workspace, splits), "opened": [place.has_opened(workspace, moment) for place in splits]},
+        [place in splits.opened for place in splits.places],
+        [[path.relative_to(workspace.root).as_posix(), sha256_file(path)] for path in _files(splits) if path.is_file()],
     ]
-    folder, mode = _place(workspace, private=private)
-    added, tasks = plugin_makers("hellofresh.tables", added_tables()), {one.task for one in splits} & TASKS.keys()
-    made_by = makers(__name__) | added | task_makers(*map(get_task, tasks))
+    # Figures that are not public are their owner's alone.
+    folder, mode = (workspace.private_board, 0o600) if private else (workspace.board, 0o644)
+    tasks = {one.task for one in splits.places} & TASKS.keys()
+    made_by = makers(__name__) | plugin_makers("hellofresh.tables", added_tables()) | task_makers(*map(get_task, tasks))
     stage = Stage.of(workspace, "private board" if private else "board", inputs, made_by)
     changes = stage.changes()
     if changes == []:
         there = read_board_manifest(folder)
         return BoardBuilt(folder, there.rows, there.quarters, skipped=True, notes=notes, ledgers=there.ledgers)
-    files, ledgers = _put_tables(workspace, splits, every, scored, moment, notes=notes, private=private)
+    rows, ledgers = _put_tables(splits, folder, mode, notes)
     shown = _put_analyses(analyses, folder, mode)
-    opened = [place for place in splits if place.has_opened(workspace, moment)]
-    released = copy_released(opened, folder / RELEASED, mode)
+    released = copy_released(splits.opened, folder / RELEASED, mode)
     manifest = BoardManifest(
         format=FORMAT,
         code=f"hellofresh {__version__}",
         quarters=tuple(quarters),
-        files=tuple(files),
+        files=tuple(describe_file(folder, folder / f"{name}.parquet", number) for name, number in rows.items()),
         analyses=tuple(describe_file(folder, path) for path in shown),
         released=tuple(describe_file(folder, path) for path in released),
         addresses=addresses,
         private=private,
         ledgers=ledgers,
     )
-    stage.record([*(folder / entry.path for entry in files), *shown, *released, manifest.write(folder, mode)])
-    return BoardBuilt(
-        folder, manifest.rows, quarters, skipped=False, why="; ".join(changes or ()), notes=notes, ledgers=ledgers
-    )
+    listed = manifest.write(folder, mode)
+    stage.record([*(folder / entry.path for entry in manifest.files), *shown, *released, listed])
+    why = "; ".join(changes or ())
+    return BoardBuilt(folder, manifest.rows, quarters, skipped=False, why=why, notes=notes, ledgers=ledgers)
 
 
 def _height(table: pl.LazyFrame) -> int:
     return int(table.select(pl.len()).collect(engine="streaming").item())
 
 
-def _place(workspace: Workspace, *, private: bool) -> tuple[Path, int]:
-    """The board's folder, and the mode of its files: figures that are not public are their owner's alone."""
-    return (workspace.private_board, 0o600) if private else (workspace.board, 0o644)
-
-
-def _hold_scores(workspace: Workspace, splits: Sequence[Place]) -> None:
-    """Refuse scores that are not as `hellofresh score` wrote them."""
-    for place in splits:
-        main = place.split == MAIN
-        again = f"hellofresh score --edition {place.edition}{'' if main else f' --split {place.split}'}"
-        Stage.hold(workspace, f"score{'' if main else f'-{place.split}'}/{place.edition}", again)
-
-
 def _put_tables(
-    workspace: Workspace,
-    splits: Sequence[Place],
-    every: pl.LazyFrame,
-    scored: pl.LazyFrame,
-    moment: datetime,
-    *,
-    notes: list[str],
-    private: bool,
-) -> tuple[list[BoardFile], tuple[Intake, Intake]]:
+    splits: ScoredSplits, folder: Path, mode: int, notes: list[str]
+) -> tuple[dict[str, int], tuple[Intake, Intake]]:
     """Write the tables of opened splits, and delete those of packages that are no longer installed.
 
-    Args:
-        every, scored: all scores, and those of known metrics.
-        notes: gets a sentence on each split with samples whose texts are not on this machine.
+    `notes` gets a sentence on each split with samples whose texts are not on this machine.
 
     Returns:
-        The files, and what became of the rows of scores and of judgements.
+        The rows by table, and what became of the rows of scores and of judgements.
     """
-    folder, mode = _place(workspace, private=private)
-    files, rows = [], {}
-    with tempfile.TemporaryDirectory(prefix=temporary_prefix("board"), dir=workspace.root) as parts:
-        opened_splits = (
-            _noted(open_split(workspace, place, scored, moment, private=private), notes) for place in splits
-        )
-        tables, answers = board_tables(opened_splits, Path(parts))
-        shown = scored if private else scored.filter("public")
+    opened = (_noted(split, notes) for split in open_each(splits))
+    rows = {}
+    with tempfile.TemporaryDirectory(prefix=temporary_prefix("board"), dir=splits.workspace.root) as parts:
+        tables, answers = board_tables(opened, Path(parts))
+        shown = splits.scores if splits.private else splits.scores.filter("public")
         tables["scores"].written.append(shown.select(all_tables()["scores"].schema.names()))
-        for keys, ids, gone in due_ids(workspace, splits, moment):
+        for keys, ids, gone in due_ids(splits.places, splits.opened):
             tables["due_ids"].add(keys, (DueId(key, taken_down=gone) for key in ids))
         for name, made in tables.items():
             table = made.whole()
             sink_parquet(folder / f"{name}.parquet", table, mode=mode)
             rows[name] = _height(table)
-            files.append(describe_file(folder, folder / f"{name}.parquet", rows[name]))
     for path in folder.glob("*.parquet"):
         if path.stem not in all_tables():
             remove_file(path)
-    came_in, known = _height(every), _height(scored)
+    came_in, known = _height(splits.every), _height(splits.scores)
     left_out = {"unknown-metric": came_in - known, "not-revealed": known - _height(shown)}
     of_answers = Intake("answers", answers.pop("came in", 0), rows["answers"], answers)
-    return files, (Intake("scores", came_in, rows["scores"], left_out), of_answers)
-
-
-def _refuse_strays(workspace: Workspace, splits: Sequence[Place]) -> list[str]:
-    """Refuse scores that are of no split, and return a sentence on each such file among the judgements."""
-    editions, sides = {place.edition for place in splits}, (False, True)
-    scores = {workspace.scores(one, kind, private=side) for one in editions for kind in Split for side in sides}
-    for _, path in score_files(workspace):
-        if path not in scores:
-            fix = "Remove it, or move it elsewhere."
-            raise DataError("scores of no edition that was released", where=str(path), fix=fix, code="stray-scores")
-    parts = [judgements_file(workspace, one, kind, part, private=side)
-             for one in editions for kind in Split for part in get_args(Part) for side in sides]  # fmt: skip
-    there = {path for folder in {path.parent for path in parts} for path in folder.glob("*") if path.is_file()}
-    names = sorted(path.relative_to(workspace.root).as_posix() for path in there.difference(parts))
-    return [f"{name} belongs to no edition that was released, and is not read" for name in names]
+    return rows, (Intake("scores", came_in, rows["scores"], left_out), of_answers)
 
 
 def _noted(split: BoardSplit, notes: list[str]) -> BoardSplit:
@@ -278,26 +225,12 @@ def _noted(split: BoardSplit, notes: list[str]) -> BoardSplit:
     return split
 
 
-def _of_known_metrics(scores: pl.LazyFrame) -> tuple[pl.LazyFrame, list[str]]:
-    """Scores without metrics that a package brought which is no longer installed, and a sentence on each."""
-    there = scores.select("edition", "task", "metric").unique().sort(pl.all()).collect(engine="streaming")
-    known = {task: {one.name for kind in Split for one in its.on(kind).every_metric} for task, its in TASKS.items()}
-    gone = [row for row in there.rows() if row[2] not in known.get(row[1], row)]
-    notes = [
-        f"scores of {task} {edition} by {metric} are left out, since no installed package computes it. "
-        f"To remove them, run: hellofresh score --edition {edition}"
-        for edition, task, metric in gone
-    ]
-    left_out = pl.LazyFrame(gone, there.schema, orient="row")
-    return scores.join(left_out, on=["edition", "task", "metric"], how="anti", maintain_order="left"), notes
-
-
-def _hashes(workspace: Workspace, splits: Sequence[Place]) -> list[list[str]]:
-    """Names and hashes of the files, besides scores, that tables rest on."""
-    files = files_of(workspace, splits)
-    for edition in dict.fromkeys(place.edition for place in splits):
-        files += [path for added in added_tables().values() for path in added.files(workspace, edition)]
-    return [[path.relative_to(workspace.root).as_posix(), sha256_file(path)] for path in files if path.is_file()]
+def _files(splits: ScoredSplits) -> Iterator[Path]:
+    """The files that tables rest on, those of other packages too; some may be absent."""
+    yield from splits.files
+    for edition in dict.fromkeys(place.edition for place in splits.places):
+        for added in added_tables().values():
+            yield from added.files(splits.workspace, edition)
 
 
 def _put_analyses(analyses: Sequence[AnalysesOnBoard], folder: Path, mode: int) -> list[Path]:
@@ -356,12 +289,12 @@ def board_tables(splits: Iterable[BoardSplit], parts: Path) -> tuple[dict[str, _
             release = {"edition": place.manifest.edition, "task": place.manifest.task}
             made["periods"].add(release, data.periods(split))
             made["funnels"].add(release, data.funnel(split))
+        for answers in _answers(split, counts):
+            made["answers"].keep(answers)
         for name, rows in _rows(split):
             made[name].add(place.keys, rows)
         if split.panel is not None and place.edition.is_living:
             over[place.task, place.split, split.panel.bundled] += quarter_scores(split.panel)
-        for answers in _answers(split, counts):
-            made["answers"].keep(answers)
     for (task, kind, bundled), its in sorted(over.items()):
         keys: dict[str, str | bool] = {"task": task, "split": kind, "bundled": bundled}
         made["fixed"].add(keys, over_quarters(its, get_task(task).on(kind).headline).systems)
@@ -451,19 +384,17 @@ class AnalysesOnBoard:
         return [index, *kept]
 
 
-def analyses_to_show(
-    workspace: Workspace, splits: Sequence[Place], quarters: Sequence[str], *, private: bool = False
-) -> list[AnalysesOnBoard]:
+def analyses_to_show(splits: ScoredSplits, quarters: Sequence[str]) -> list[AnalysesOnBoard]:
     """The results of `hellofresh analyse` for these quarters, in order, except those of chosen systems and of packages
     that are no longer installed.
 
     Quarters with secret labels are included only for the private board.
     """
     found, known = [], {*ORDER, *(one.name for one in plugins("hellofresh.analyses").values())}
-    for place in splits:
+    for place in splits.places:
         public, (edition, task, split) = place.manifest.has_labels, place.keys.values()
-        folder = workspace.analyses(place.edition, task, private=not public)
-        if split == MAIN and edition in quarters and folder.is_dir() and (public or private):
+        folder = splits.workspace.analyses(place.edition, task, private=not public)
+        if split == MAIN and edition in quarters and folder.is_dir() and (public or splits.private):
             described = sorted(path for path in folder.glob("*.json") if path.stem in known)
             copied = [path.with_suffix(f".{end}") for path in described for end in _COPIED]
             sources = [*described, *(path for path in copied if path.is_file())]

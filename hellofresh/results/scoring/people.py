@@ -18,7 +18,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.core.editions import Edition
 from hellofresh.core.files import write_jsonl
 from hellofresh.core.parquet import write_parquet
 from hellofresh.core.workspace import Workspace
@@ -31,7 +30,7 @@ from hellofresh.judging.predicting import (
     rater_number,
 )
 from hellofresh.judging.study import StudyFiles
-from hellofresh.releases.life.load import load_labels, load_release
+from hellofresh.releases.life.load import Release
 from hellofresh.results.split.arrays import panel_of
 from hellofresh.results.split.entries import Entry, entries_of_runs, plurality
 from hellofresh.results.split.panel import EntrySection, Panel, PromptOutputs
@@ -39,9 +38,8 @@ from hellofresh.results.split.tables import PeopleRow
 from hellofresh.stats.agreement import Distance, krippendorff_alpha
 from hellofresh.stats.metrics import NO_ANSWER
 from hellofresh.stats.multiway import clustered_metric
-from hellofresh.tasks import Task
 from hellofresh.tasks.outputs import Choice
-from hellofresh.tasks.samples import to_json
+from hellofresh.tasks.samples import Label, to_json
 
 LEAST_PEOPLE, LEAST_SAMPLES = 5, 40
 SINGLE_PERSON, VOTE_OF_THREE = "people/single", "people/vote"
@@ -131,51 +129,55 @@ def _figures(panel: Panel, said: PromptOutputs, where: NDArray[np.bool_]) -> tup
     return value, interval.low, interval.high
 
 
-def publish_people(workspace: Workspace, edition: Edition, task: Task, entries: Sequence[Entry]) -> list[Path]:
+def publish_people(
+    workspace: Workspace, release: Release, labels: Mapping[str, Label], entries: Sequence[Entry]
+) -> list[Path]:
     """Write what people predicted and the tables made of it, where there is such a closed study; gives the files.
 
     Args:
-        workspace, edition, task: of which release; its labels are public.
+        workspace: where the study is.
+        release, labels: what people predicted, and its labels, which are public.
         entries: the systems beside whom people stand.
 
     Raises:
         DataError: if a file of the study is damaged.
     """
-    files = StudyFiles(workspace, edition, task.name)
+    files = StudyFiles(workspace, release.edition, release.task.name)
     if not is_prediction_study(files):
         return []
-    release = load_release(workspace, edition, task)
-    panel = panel_of(task, edition, release.samples, load_labels(workspace, edition, task), entries)
+    panel = panel_of(release.task, release.edition, release.samples, labels, entries)
     known = {sample.id for sample in release.samples}
     answers = [item for item in people_answers(files) if item.is_check or item.sample in known]
     if not answers:
         return []
-    table = _answers_file(workspace, edition, task)
+    table = _answers_file(workspace, release)
     rows = table.with_suffix(".jsonl")
     write_parquet(table, ANSWERS.frame(answers))
     write_jsonl(rows, (to_json(row) for row in people_rows(panel, answers)))
     return [table, rows]
 
 
-def _answers_file(workspace: Workspace, edition: Edition, task: Task) -> Path:
-    return workspace.root / "releases" / str(edition) / "ratings" / f"{task.name}.people.parquet"
+def _answers_file(workspace: Workspace, release: Release) -> Path:
+    return workspace.root / "releases" / str(release.edition) / "ratings" / f"{release.task.name}.people.parquet"
 
 
-def people_beside_run(workspace: Workspace, edition: Edition, task: Task, origin: str) -> list[PeopleRow]:
+def people_beside_run(
+    workspace: Workspace, release: Release, labels: Mapping[str, Label], origin: str
+) -> list[PeopleRow]:
     """One person and the vote of three, then the run if it judged all their samples; without answers of people who say
     that they knew the outcome. Empty where no predictions of people are public.
 
     Args:
-        workspace, edition, task: of which release; its labels are public.
+        workspace: where runs and people's answers are.
+        release, labels: what the run is on, and its labels, which are public.
         origin: the run.
 
     Raises:
         BadTableError: if the file of people's answers is damaged.
     """
-    path = _answers_file(workspace, edition, task)
+    path = _answers_file(workspace, release)
     if not path.is_file():
         return []
-    release = load_release(workspace, edition, task)
     entries = [entry for entry in entries_of_runs(workspace, release)[0] if entry.origin == origin]
-    panel = panel_of(task, edition, release.samples, load_labels(workspace, edition, task), entries)
+    panel = panel_of(release.task, release.edition, release.samples, labels, entries)
     return [row for row in people_rows(panel, ANSWERS.rows(ANSWERS.read(path))) if not row.with_known]

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
 
 from hellofresh.core.errors import ReleaseError
 from hellofresh.core.files import read_ids, read_models, sha256_file
-from hellofresh.releases.life.manifest import read_manifest
+from hellofresh.releases.life.load import Published
 from hellofresh.results.split.entries import Entry
 from hellofresh.results.split.panel import MAJORITY
 from hellofresh.tasks.outputs import Choice, Output, Ranking, Response
@@ -22,14 +23,14 @@ _Answer = int | str | tuple[str, ...] | None
 
 
 def check_published(
-    folder: Path, entries: Sequence[Entry], allowed: Collection[str], redo: str, submissions: Path
+    published: Published, entries: Sequence[Entry], allowed: Collection[str], redo: str, submissions: Path
 ) -> None:
     """Refuse entries that would remove or change published predictions, or add submissions.
 
     Samples that were taken down since are ignored.
 
     Args:
-        folder: folder of the published split.
+        published: the split.
         entries: all entries that would be published now.
         allowed: entries named by a maintainer, which may be removed, changed or added.
         redo: the command to which the maintainer adds the entry's name.
@@ -38,10 +39,11 @@ def check_published(
     Raises:
         ReleaseError: with each such entry and its change.
     """
-    path = folder / "predictions.jsonl"
+    path, manifest = published.folder / "predictions.jsonl", published.manifest
     if not path.is_file():
         return
-    differences = sorted(_differences(folder, path, entries))
+    released = set(read_ids(published.folder / "samples.jsonl"))
+    differences = sorted(_differences(path, released, entries, quotes=not manifest.withheld))
     if (gone := [name for name, what in differences if what == "go" and _is_submission(name)]) and not (
         submissions.is_dir()
     ):
@@ -53,7 +55,7 @@ def check_published(
             code="no-submissions",
         )
     found = [(name, what) for name, what in differences if name not in allowed]
-    listed = read_manifest(folder).file(path.name)
+    listed = manifest.file(path.name)
     if found and (listed is None or sha256_file(path) != listed.sha256):
         raise ReleaseError(
             f"the file is not the one that the manifest names, and differs from what {found[0][0]} answered",
@@ -94,9 +96,10 @@ class _PublishedPrediction:
         return self.text or self.documents or self.label
 
 
-def _differences(folder: Path, path: Path, entries: Sequence[Entry]) -> Iterator[tuple[str, str]]:
-    """Entries that differ from their published state, with the change."""
-    ids, quotes = set(read_ids(folder / "samples.jsonl")), not read_manifest(folder).withheld
+def _differences(
+    path: Path, ids: AbstractSet[str], entries: Sequence[Entry], *, quotes: bool
+) -> Iterator[tuple[str, str]]:
+    """Entries that differ from their published state, with the change; `quotes` if texts were published."""
     before: dict[str, dict[tuple[str, str], _Answer]] = defaultdict(dict)
     settings: dict[str, str] = {}
     for row in read_models(path, _PublishedPrediction):
@@ -109,7 +112,6 @@ def _differences(folder: Path, path: Path, entries: Sequence[Entry]) -> Iterator
         if entry is None:
             yield name, "go"
             continue
-        # A text only where texts are published.
         said = {
             (prompt, key): _answer(found) if quotes or not isinstance(found, Response) else None
             for prompt, some in entry.outputs.items()

@@ -19,7 +19,6 @@ from pathlib import Path
 
 import polars as pl
 
-from hellofresh.core.editions import Edition
 from hellofresh.core.files import remove_file, sha256_text, write_bytes, write_jsonl
 from hellofresh.core.parquet import Table, write_parquet
 from hellofresh.core.workspace import Workspace
@@ -27,7 +26,7 @@ from hellofresh.judging.predicting import is_prediction_study
 from hellofresh.judging.study import JudgeKind, StudyFiles, main_ratings, read_responses, read_study
 from hellofresh.releases.life.load import Published
 from hellofresh.results.split.rated import rated_standings
-from hellofresh.tasks import Task
+from hellofresh.tasks import get_task
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,19 +44,20 @@ _RATING_COLUMNS = ("sample", "response", "link", "judge", "criterion", "value", 
 """What is published of a person's rating; `link` is the start of the SHA-256 of the link's address, or empty."""
 
 
-def publish_ratings(workspace: Workspace, edition: Edition, task: Task) -> list[Path]:
+def publish_ratings(workspace: Workspace, published: Published) -> list[Path]:
     """Write the public files of a release's closed study, if it has one; returns the files.
 
     Raises:
         DataError: if a file of the study is damaged.
     """
+    edition, task = published.edition, get_task(published.task)
     files = StudyFiles(workspace, edition, task.name)
     folder = workspace.root / "releases" / str(edition) / "ratings"
     paths = [folder / f"{task.name}.{end}" for end in ("parquet", "key.parquet", "rubric.toml", "standings.jsonl")]
-    if not (files.key.is_file() and files.ratings.is_file()) or is_prediction_study(files):
+    if not files.is_closed or is_prediction_study(files):
         return []
-    study = read_study(workspace, edition, task.name)
-    samples = Published.open(workspace, edition, task.name).samples(task)
+    study = read_study(files)
+    samples = published.samples(task)
     of_people = main_ratings(study.ratings, JudgeKind.PERSON)
     rated = of_people.filter(pl.col("sample").is_in([sample.id for sample in samples]))
     if rated.is_empty():

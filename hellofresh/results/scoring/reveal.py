@@ -12,7 +12,7 @@ With samples and labels beside them, anybody can compute every figure of the boa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -22,9 +22,8 @@ from hellofresh.core.files import canonical_json, read_ids, read_jsonl, sha256_f
 from hellofresh.core.stages import Stage
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.draw.prospective import OUTCOMES
-from hellofresh.releases.life.load import load_labels, load_release
-from hellofresh.releases.life.manifest import amend_manifest, file_entry, read_manifest
-from hellofresh.releases.life.phases import labels_are_public
+from hellofresh.releases.life.load import Published, Release, load_labels
+from hellofresh.releases.life.manifest import amend_manifest, file_entry
 from hellofresh.results.ceiling import ceilings
 from hellofresh.results.scoring.people import publish_people
 from hellofresh.results.scoring.ratings import publish_ratings
@@ -32,9 +31,9 @@ from hellofresh.results.scoring.scores import ScoredSplit
 from hellofresh.results.split.arrays import panel_of
 from hellofresh.results.split.entries import Entry
 from hellofresh.results.split.tables import OVER_REPETITIONS, Score
-from hellofresh.tasks import Task, get_task
+from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Choice, Output, Ranking, Response
-from hellofresh.tasks.samples import MAIN, PROSPECTIVE
+from hellofresh.tasks.samples import MAIN, Label
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +59,8 @@ def publish_results(workspace: Workspace, scored: ScoredSplit) -> list[RevealRep
     done = []
     for task, entries in scored.entries.items():
         main = scored.split == MAIN
-        folder = workspace.release(scored.edition, task) / ("" if main else PROSPECTIVE)
-        if not labels_are_public(workspace, scored.edition, task, scored.split):
+        published = Published.open(workspace, scored.edition, task, scored.split)
+        if not published.manifest.has_labels:
             continue
         # The scores of the task by origin, prompt, period and metric, metrics in the task's order.
         order = {metric.name: number for number, metric in enumerate(get_task(task).on(scored.split).every_metric)}
@@ -69,27 +68,27 @@ def publish_results(workspace: Workspace, scored: ScoredSplit) -> list[RevealRep
         mine.sort(key=lambda score: (score.origin, score.prompt, score.period, order[score.metric]))
         names = [item.name for item in fields(Score) if item.name not in OVER_REPETITIONS]
         scores = [{name: getattr(score, name) for name in names} for score in mine]
-        released = set(read_ids(folder / "samples.jsonl"))  # without samples that were taken down since
+        released = set(read_ids(published.folder / "samples.jsonl"))  # without samples that were taken down since
         if not main:
-            released &= {str(row["id"]) for row in read_jsonl(folder / OUTCOMES) if row["label"] is not None}
-        quotes = not read_manifest(folder).withheld
-        rows = list(_prediction_rows(entries, released, quotes=quotes))
+            released &= {str(row["id"]) for row in read_jsonl(published.folder / OUTCOMES) if row["label"] is not None}
+        rows = list(_prediction_rows(entries, released, quotes=not published.manifest.withheld))
         tables = {"predictions.jsonl": rows, "scores.jsonl": scores}
         if main:
-            publish_ratings(workspace, scored.edition, get_task(task))
-            publish_people(workspace, scored.edition, get_task(task), entries)
-            publish_ceiling(workspace, scored.edition, get_task(task))
-        version = _write(workspace, folder, f"release/{scored.edition}/{task}" if main else None, tables)
+            release = published.release(workspace, get_task(task))
+            labels = load_labels(workspace, scored.edition, release.task, published.manifest)
+            publish_ratings(workspace, published)
+            publish_people(workspace, release, labels, entries)
+            publish_ceiling(workspace.root / "releases", release, labels)
+        version = _write(workspace, published, f"release/{scored.edition}/{task}" if main else None, tables)
         if version is not None:
             done.append(RevealReport(scored.edition, task, len(rows), len(scores), version, scored.split))
     return done
 
 
-def publish_ceiling(workspace: Workspace, edition: Edition, task: Task) -> list[Path]:
+def publish_ceiling(releases: Path, release: Release, labels: Mapping[str, Label]) -> list[Path]:
     """Write the ceiling of a quarter whose labels are public, where it is known; gives the file."""
-    release = load_release(workspace, edition, task)
-    panel = panel_of(task, edition, release.samples, load_labels(workspace, edition, task), ())
-    path = workspace.root / "releases" / str(edition) / "ratings" / f"{task.name}.ceiling.jsonl"
+    panel = panel_of(release.task, release.edition, release.samples, labels, ())
+    path = releases / str(release.edition) / "ratings" / f"{release.task.name}.ceiling.jsonl"
     if not (rows := list(ceilings(panel))):
         return []
     write_jsonl(path, map(asdict, rows))
@@ -127,13 +126,13 @@ def _published(output: Output, *, quotes: bool) -> dict[str, object]:
 
 
 def _write(
-    workspace: Workspace, folder: Path, stage: str | None, tables: dict[str, list[dict[str, object]]]
+    workspace: Workspace, published: Published, stage: str | None, tables: dict[str, list[dict[str, object]]]
 ) -> int | None:
     """Write what is other than the manifest says; the manifest's new version, or None where nothing is.
 
     `stage` built the release; a prospective split is built once, by none.
     """
-    manifest = read_manifest(folder)
+    folder, manifest = published.folder, published.manifest
     listed = {entry.path: entry.sha256 for entry in manifest.files}
     hashes = {name: sha256_text("".join(f"{canonical_json(row)}\n" for row in rows)) for name, rows in tables.items()}
     for name, rows in tables.items():

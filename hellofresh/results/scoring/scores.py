@@ -35,8 +35,7 @@ from hellofresh.core.stages import Stage
 from hellofresh.core.systems import Provenance
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.draw.prospective import OUTCOMES, prospective_outcomes, prospective_splits
-from hellofresh.releases.life.load import Release, load_labels, load_release, released_tasks
-from hellofresh.releases.life.phases import labels_are_public
+from hellofresh.releases.life.load import Published, Release, load_labels, load_release, released_tasks
 from hellofresh.results.scoring.published import check_published
 from hellofresh.results.split.arrays import panel_of
 from hellofresh.results.split.entries import (
@@ -50,7 +49,7 @@ from hellofresh.results.split.entries import (
 from hellofresh.results.split.judgements import Part, judgements_file, write_judgements, write_waiting
 from hellofresh.results.split.panel import ALL_PERIODS, BLOCKED, Panel, PromptOutputs
 from hellofresh.results.split.rated_entries import counted_entries, scorable
-from hellofresh.results.split.tables import SCORES, Score
+from hellofresh.results.split.tables import SCORES, Score, score_command, score_stage
 from hellofresh.stats.draws import bootstrap_limits
 from hellofresh.stats.intervals import metric_interval, repetition_interval
 from hellofresh.stats.metrics import NO_ANSWER, Metric
@@ -111,10 +110,9 @@ def score_quarter(
     """
     read = _read_main if split == MAIN else _read_prospective
     found = read(workspace, edition, submissions, moment or now())
-    public = frozenset(task for task in found.entries if labels_are_public(workspace, edition, task, split))
-    name = f"score{'' if split == MAIN else f'-{split}'}/{edition}"
+    public = frozenset(release.task.name for release in found.releases if release.revealed)
     made_by = makers(__name__) | task_makers(*(release.task for release in found.releases))
-    stage = Stage.of(workspace, name, _inputs(found, public), made_by)
+    stage = Stage.of(workspace, score_stage(edition, split), _inputs(found, public), made_by)
     scored = ScoredSplit(
         edition, (), found.notes, entries=found.entries, split=split, public=public, waiting=found.waiting
     )
@@ -123,9 +121,10 @@ def score_quarter(
         stored = _stored(workspace, edition, split)
         notes = [*found.notes, *_read_anywhere(workspace, scored, stored, found.releases)]
         return replace(scored, scores=stored, notes=notes, skipped=True, waiting={})
-    redo = f"hellofresh score --edition {edition}" + ("" if split == MAIN else f" --split {split}")
+    redo = score_command(edition, split)
     for task, entries in found.entries.items() if edition.is_living else ():
-        check_published(_folder(workspace, edition, task, split), entries, changes, redo, submissions / str(edition))
+        published = Published.open(workspace, edition, task, split)
+        check_published(published, entries, changes, redo, submissions / str(edition))
     read_labels = load_labels if split == MAIN else prospective_outcomes
     scores: list[Score] = []
     ledgers: dict[str, Intake] = {}
@@ -164,12 +163,6 @@ def _stands_for_all(score: Score, task: Task) -> bool:
 
 
 _PARTS: tuple[Part, ...] = ("", "receipts", "numbers")
-
-
-def _folder(workspace: Workspace, edition: Edition, task: str, split: str) -> Path:
-    """Folder of a published split."""
-    release = workspace.release(edition, task)
-    return release if split == MAIN else release / split
 
 
 def write_scores(workspace: Workspace, scored: ScoredSplit) -> list[Path]:
@@ -236,7 +229,7 @@ def score_submission(
                 fix="Try again then. Until then 'hellofresh submission check' shows what would be scored.",
                 code="before-deadline",
             )
-        if not (private or labels_are_public(workspace, edition, name)):
+        if not (private or release.revealed):
             raise SubmissionError(
                 f"{name} {edition} is scored after its labels are revealed, {utc_text(release.days.reveals)}",
                 fix="Try again then. Maintainers can add --private; keep the results private.",
@@ -252,7 +245,7 @@ def score_submission(
     return scores
 
 
-def beside_others(workspace: Workspace, edition: Edition, task: Task, origin: str) -> list[Score]:
+def beside_others(workspace: Workspace, release: Release, labels: Mapping[str, Label], origin: str) -> list[Score]:
     """The headline metric of a run in the whole edition, then those of others on the samples that it judged, the best
     first: of the baselines that were run and, if it judged all, of all that was scored before, such as people and
     published systems.
@@ -260,13 +253,13 @@ def beside_others(workspace: Workspace, edition: Edition, task: Task, origin: st
     Nothing where the labels are not public, the run does not stand for its system, or its responses are not rated.
 
     Args:
-        workspace: where releases and runs are.
-        edition, task: of which release.
+        workspace: where runs and earlier scores are.
+        release, labels: what the run is on, and its labels.
         origin: the run.
     """
-    if not labels_are_public(workspace, edition, task.name):
+    if not release.revealed:
         return []
-    release = load_release(workspace, edition, task)
+    task = release.task
     runs, _ = scorable(workspace, release, entries_of_runs(workspace, release)[0])
     entries = [item for item in runs if item.origin == origin or item.kind == "baseline"]
     own = next((entry for entry in entries if entry.origin == origin), None)
@@ -281,14 +274,14 @@ def beside_others(workspace: Workspace, edition: Edition, task: Task, origin: st
             first.append(replace(entry, outputs={prompt: same}, repeated=()))
     scores = [
         score
-        for score in _scores_of(release, load_labels(workspace, edition, task), first)
+        for score in _scores_of(release, labels, first)
         if score.period == ALL_PERIODS and score.metric == task.headline.name
     ]
     shown = {score.origin for score in scores}
     whole = all(score.n == score.n_split for score in scores if score.origin == origin)
     scores += [
         score
-        for score in _stored(workspace, edition, MAIN)
+        for score in _stored(workspace, release.edition, MAIN)
         if score.task == task.name and _stands_for_all(score, task) and score.origin not in shown and whole
     ]
     return sorted(scores, key=lambda score: (score.origin != origin, -task.headline.sign * score.value))
@@ -336,7 +329,7 @@ def _read_main(workspace: Workspace, edition: Edition, submissions: Path, moment
     due = Due(edition, ids, {item.task.name: item.calendar for item in releases if item.calendar}, taken_down)
     # Flags for copied errors are shown, so they wait for the reveal.
     truth = {}
-    if all(labels_are_public(workspace, edition, task.name) for task in tasks):
+    if all(release.revealed for release in releases):
         for task in tasks:
             labels = load_labels(workspace, edition, task)
             truth[task.name] = {key: label.label for key, label in labels.items()}
@@ -351,14 +344,13 @@ def _read_main(workspace: Workspace, edition: Edition, submissions: Path, moment
 
 
 def _read_prospective(workspace: Workspace, edition: Edition, submissions: Path, moment: datetime) -> _Read:
-    tasks = [get_task(name) for known, name in prospective_splits(workspace) if known == edition]
-    resolved = [task for task in tasks if labels_are_public(workspace, edition, task.name, PROSPECTIVE)]
-    notes = [
-        f"the prospective split of {task.name} {edition} has no labels yet" for task in tasks if task not in resolved
-    ]
-    releases = [load_release(workspace, edition, task, PROSPECTIVE) for task in resolved]
+    known = [task for quarter, task in prospective_splits(workspace) if quarter == edition]
+    drawn = [Published.open(workspace, edition, task, PROSPECTIVE) for task in known]
+    releases = [one.release(workspace, get_task(one.task)) for one in drawn if one.manifest.has_labels]
+    unresolved = [one.task for one in drawn if not one.manifest.has_labels]
+    notes = [f"the prospective split of {task} {edition} has no labels yet" for task in unresolved]
     handed_in: Mapping[str, Sequence[Entry]] = {}
-    if resolved:
+    if releases:
         # Without truth, since samples without an outcome would look like common errors.
         due = due_in(workspace, edition, PROSPECTIVE)
         handed_in, about = entries_of_submissions(submissions, due, moment, {})
@@ -369,7 +361,7 @@ def _read_prospective(workspace: Workspace, edition: Edition, submissions: Path,
         both = [*runs, *handed_in.get(release.task.name, ())]
         entries[release.task.name] = [with_forecasts(entry, len(release.task.classes)) for entry in both]
         notes += about
-    files = [_folder(workspace, edition, task.name, PROSPECTIVE) / OUTCOMES for task in resolved]
+    files = [one.folder / OUTCOMES for one in drawn if one.manifest.has_labels]
     return _Read(releases, files, entries, {}, notes)
 
 

@@ -18,8 +18,7 @@ from hellofresh.core.errors import ReleaseError
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.systems import Provenance
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.life.load import Release, load_labels, load_release
-from hellofresh.releases.life.phases import labels_are_public
+from hellofresh.releases.life.load import Published, Release, load_labels, load_release
 from hellofresh.results.over_quarters import quarter_scores
 from hellofresh.results.split.entries import Entry, entries_of_submissions, measured_entry
 from hellofresh.results.split.panel import (
@@ -77,8 +76,7 @@ def build_panel(
     """
     moment = moment or now()
     release = load_release(workspace, edition, task)
-    public = labels_are_public(workspace, edition, task.name)
-    if not (public or private):
+    if not (release.revealed or private):
         raise ReleaseError(
             f"the labels of {task.name} {edition} are not revealed",
             expected=f"their reveal, from {utc_text(release.days.reveals)} on",
@@ -88,12 +86,12 @@ def build_panel(
     panel = _read(workspace, release, submissions, moment)
     past: list[QuarterScore] = []
     for earlier, name in workspace.released():
-        known = labels_are_public(workspace, earlier, name)
-        if name == task.name and edition.is_living and earlier < edition and (known or not public):
-            other = load_release(workspace, earlier, task)
-            if other.bundled == release.bundled:
-                past += quarter_scores(_read(workspace, other, submissions, moment))
-    return replace(panel, past=tuple(past), private=not public)
+        if name == task.name and edition.is_living and earlier < edition:
+            other = Published.open(workspace, earlier, name)
+            public, bundled = other.manifest.has_labels, other.manifest.bundled
+            if bundled == release.bundled and (public or not release.revealed):
+                past += quarter_scores(_read(workspace, other.release(workspace, task), submissions, moment))
+    return replace(panel, past=tuple(past), private=not release.revealed)
 
 
 def _read(workspace: Workspace, release: Release, submissions: Path, moment: datetime) -> Panel:

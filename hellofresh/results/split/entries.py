@@ -18,7 +18,6 @@ from hellofresh.core.errors import RunError
 from hellofresh.core.systems import MODEL_FACTS, Provenance, SystemId
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.load import Release, load_labels, load_release
-from hellofresh.releases.life.phases import labels_are_public
 from hellofresh.results.split.panel import MAJORITY, SINGLE
 from hellofresh.runs.prompts import default_set
 from hellofresh.runs.record import RunRecord, finished_runs, read_outputs, read_predictions, read_record
@@ -118,7 +117,7 @@ def entries_of_runs(workspace: Workspace, release: Release, *, split: str = MAIN
     """
     records, notes = run_records(workspace, release, split)
     entries = [_of_run(folder, record) for folder, record in records]
-    if release.task.measured is None or not labels_are_public(workspace, release.edition, release.task.name):
+    if release.task.measured is None or not release.revealed:
         return entries, notes
     labels = load_labels(workspace, release.edition, release.task)
     return [measured_entry(entry, labels, release.task.measured) for entry in entries], notes

@@ -29,6 +29,7 @@ from hellofresh.results.split.tables import (
     NumberRow,
     ReceiptRow,
     WaitingRow,
+    score_command,
 )
 from hellofresh.tasks.outputs import Choice, Output, Ranking, Response, output_of
 from hellofresh.tasks.samples import MAIN
@@ -147,7 +148,7 @@ def scan_kept(workspace: Workspace, edition: Edition, split: str, part: Part, ta
         try:
             found += [table.scan(path)] if path.is_file() else []
         except BadTableError as error:
-            fix = f"Recreate it: hellofresh score --edition {edition}{'' if split == MAIN else f' --split {split}'}"
+            fix = f"Recreate it: {score_command(edition, split)}"
             what = f"{error}; an earlier version may have written it"
             raise DataError(what, where=str(path), fix=fix, code="damaged-judgements") from error
     return pl.concat(found).filter(pl.col("task") == task)

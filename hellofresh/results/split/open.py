@@ -1,6 +1,6 @@
-"""One scored split, opened once: samples, labels, systems, their outputs, facts of runs, and ratings of a study.
+"""Scored splits, each opened once: samples, labels, systems, their outputs, facts of runs, and ratings of a study.
 
-The board's tables are functions of this value; only here a release, a run or a study is read for them. The main split
+The board's tables are functions of such a value; only here a release, a run or a study is read for them. The main split
 is a release; the prospective one holds samples that were undecided at publication, and counts once it is resolved, with
 the decided samples.
 """
@@ -12,21 +12,24 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import polars as pl
 
+from hellofresh.core.clock import now
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import atomic_path, remove_file, sha256_file
 from hellofresh.core.parquet import BadTableError
 from hellofresh.core.quarters import Quarter
+from hellofresh.core.stages import Stage
 from hellofresh.core.systems import IDENTITY
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.predicting import PersonAnswer, is_prediction_study, people_answers
 from hellofresh.judging.study import StudyFiles
-from hellofresh.releases.draw.prospective import prospective_outcomes, prospective_splits
+from hellofresh.releases import exposure
+from hellofresh.releases.draw.prospective import prospective_outcomes
 from hellofresh.releases.life.load import Published, load_labels
-from hellofresh.releases.life.manifest import MANIFEST, LabelCounts, read_counts, read_manifest
+from hellofresh.releases.life.manifest import MANIFEST, LabelCounts, read_counts
 from hellofresh.releases.publish._parts import SearchedCorpus, searched_corpus
 from hellofresh.releases.publish.folder import copy_file
 from hellofresh.results.split.arrays import arranged_outputs, panel_of
@@ -34,7 +37,7 @@ from hellofresh.results.split.entries import Entry, lenient_entries
 from hellofresh.results.split.judgements import Part, entry_numbers, entry_outputs, judgements_file, scan_kept
 from hellofresh.results.split.panel import EntrySection, Panel, section_of
 from hellofresh.results.split.rated import Study, read_study_of
-from hellofresh.results.split.tables import SCORES, WITHOUT_LABELS
+from hellofresh.results.split.tables import SCORES, WITHOUT_LABELS, score_command, score_stage
 from hellofresh.runs.plan import read_plan
 from hellofresh.runs.prompts import SLOT, Prompt, PromptSet
 from hellofresh.runs.record import (
@@ -55,22 +58,93 @@ from hellofresh.tasks.transcripts import TRANSCRIPTS, Transcript, read_transcrip
 
 _KEYS = ("edition", "task", "split")
 """The key columns of scores."""
-Place = Published
-"""A published split, with its manifest."""
 
 
-def places(workspace: Workspace) -> list[Place]:
+def places(workspace: Workspace) -> list[Published]:
     """All splits of a workspace, in order, each with its manifest, which is read only here.
 
     Raises:
         ReleaseError: if a manifest is damaged.
     """
-    found = []
-    for split, known in ((MAIN, workspace.released()), (PROSPECTIVE, prospective_splits(workspace))):
-        for edition, task in known:
-            folder = workspace.release(edition, task, split)
-            found.append(Published(edition, task, split, folder, read_manifest(folder)))
-    return sorted(found)
+    known = exposure.places(workspace)
+    return sorted(Published.open(workspace, *place) for place in known)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredSplits:
+    """All splits of a workspace with their scores, before one after the other is opened.
+
+    Attributes:
+        workspace: where they are.
+        private: whether they are for the maintainers' own board.
+        places: their names and manifests.
+        opened: those of them whose samples are public by now.
+        every, scores: all scores, and those by metrics that an installed package computes.
+        notes: on each metric whose scores are left out, and on each file among the judgements that is of no split.
+        files: what the scores and the opened splits rest on; some may be absent.
+    """
+
+    workspace: Workspace
+    private: bool
+    places: Sequence[Published]
+    opened: Sequence[Published]
+    every: pl.LazyFrame = field(repr=False)
+    scores: pl.LazyFrame = field(repr=False)
+    notes: Sequence[str]
+    files: Sequence[Path] = field(repr=False)
+
+
+def scored_splits(workspace: Workspace, *, private: bool = False) -> ScoredSplits:
+    """The splits of a workspace as they are now, for the maintainers' own board or the public one.
+
+    Raises:
+        DataError, ReleaseError: if a manifest or scores are damaged, or not as `hellofresh score` wrote them.
+    """
+    found, moment = places(workspace), now()
+    strays = _refuse_strays(workspace, found)
+    opened = [place for place in found if place.has_opened(workspace, moment)]
+    for place in found:  # before a table is read, so that figures of other bytes reach no board
+        Stage.hold(workspace, score_stage(place.edition, place.split), score_command(place.edition, place.split))
+    every = scan_scores(workspace, found)
+    scores, notes = _of_known_metrics(every)
+    files = [*(path for _, path in score_files(workspace)), *_files_of(workspace, found)]
+    return ScoredSplits(workspace, private, found, opened, every, scores, [*notes, *strays], files)
+
+
+def _refuse_strays(workspace: Workspace, splits: Sequence[Published]) -> list[str]:
+    """Refuse scores that are of no split, and return a sentence on each such file among the judgements."""
+    editions, sides = {place.edition for place in splits}, (False, True)
+    scores = {workspace.scores(one, kind, private=side) for one in editions for kind in Split for side in sides}
+    for _, path in score_files(workspace):
+        if path not in scores:
+            fix = "Remove it, or move it elsewhere."
+            raise DataError("scores of no edition that was released", where=str(path), fix=fix, code="stray-scores")
+    parts = [judgements_file(workspace, one, kind, part, private=side)
+             for one in editions for kind in Split for part in get_args(Part) for side in sides]  # fmt: skip
+    there = {path for folder in {path.parent for path in parts} for path in folder.glob("*") if path.is_file()}
+    names = sorted(path.relative_to(workspace.root).as_posix() for path in there.difference(parts))
+    return [f"{name} belongs to no edition that was released, and is not read" for name in names]
+
+
+def open_each(splits: ScoredSplits) -> Iterator[BoardSplit]:
+    """Open one split after the other; raises DataError if a file of one is damaged."""
+    for place in splits.places:
+        opened = place in splits.opened
+        yield open_split(splits.workspace, place, splits.scores, opened=opened, private=splits.private)
+
+
+def _of_known_metrics(scores: pl.LazyFrame) -> tuple[pl.LazyFrame, list[str]]:
+    """Scores without metrics that a package brought which is no longer installed, and a sentence on each."""
+    there = scores.select("edition", "task", "metric").unique().sort(pl.all()).collect(engine="streaming")
+    known = {task: {one.name for kind in Split for one in its.on(kind).every_metric} for task, its in TASKS.items()}
+    gone = [row for row in there.rows() if row[2] not in known.get(row[1], row)]
+    notes = [
+        f"scores of {task} {edition} by {metric} are left out, since no installed package computes it. "
+        f"To remove them, run: hellofresh score --edition {edition}"
+        for edition, task, metric in gone
+    ]
+    left_out = pl.LazyFrame(gone, there.schema, orient="row")
+    return scores.join(left_out, on=["edition", "task", "metric"], how="anti", maintain_order="left"), notes
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +255,7 @@ class BoardSplit:
 
 
 def open_split(
-    workspace: Workspace, place: Published, scores: pl.LazyFrame, moment: datetime, *, private: bool = False
+    workspace: Workspace, place: Published, scores: pl.LazyFrame, *, opened: bool, private: bool = False
 ) -> BoardSplit:
     """Read a split.
 
@@ -189,7 +263,7 @@ def open_split(
         workspace: where everything lives.
         place: which split.
         scores: all scores, from `scan_scores`.
-        moment: the time that counts as now.
+        opened: whether its samples are public.
         private: whether labels that are not public may be shown.
 
     Raises:
@@ -217,17 +291,17 @@ def open_split(
     dated = manifest.calendar is not None or manifest.dataset is not None
     if place.task not in TASKS or manifest.file("samples.jsonl") is None or not dated:
         return bare
-    if place.split == MAIN and not private and not place.has_opened(workspace, moment):
+    if place.split == MAIN and not private and not opened:
         return bare
-    found = _with_samples(bare, shown=shown)
+    files = StudyFiles(workspace, place.edition, place.task)
+    found = _with_samples(bare, files, shown=shown)
     if not (found.labels and found.said.head(1).collect(engine="streaming").height):
         return found
-    files = StudyFiles(workspace, place.edition, place.task)
     asked = place.split == MAIN and is_prediction_study(files)
     return replace(found, panel=_panel(found), people=people_answers(files) if asked else None)
 
 
-def _with_samples(bare: BoardSplit, *, shown: bool) -> BoardSplit:
+def _with_samples(bare: BoardSplit, files: StudyFiles, *, shown: bool) -> BoardSplit:
     """The split with its samples, what they search, and the labels and the study that may be shown."""
     workspace, place, manifest = bare.workspace, bare.place, bare.place.manifest
     edition, task = place.edition, get_task(place.task)
@@ -256,7 +330,7 @@ def _with_samples(bare: BoardSplit, *, shown: bool) -> BoardSplit:
         shown=shown,
         withheld=withheld,
         corpora=[searched_corpus(workspace, *named) for named in sorted(_searched(samples))],
-        study=read_study_of(workspace, edition, task) if place.split == MAIN and shown else None,
+        study=read_study_of(files, task) if place.split == MAIN and shown else None,
     )
 
 
@@ -266,7 +340,7 @@ def _runs(workspace: Workspace, systems: Sequence[Mapping[str, Any]]) -> Mapping
     return {origin: facts for origin, facts in read.items() if facts is not None}
 
 
-def _counts(workspace: Workspace, place: Place, *, private: bool) -> Mapping[str, LabelCounts]:
+def _counts(workspace: Workspace, place: Published, *, private: bool) -> Mapping[str, LabelCounts]:
     manifest = place.manifest
     counts = (manifest.counts or {}) if manifest.revealed or private else {}
     if private and not counts and manifest.selection is not None and place.split == MAIN:
@@ -288,7 +362,7 @@ def question_before(frame: str, task: Task, sample: Sample) -> str:
 
 
 def due_ids(
-    workspace: Workspace, splits: Sequence[Place], moment: datetime
+    splits: Sequence[Published], opened: Sequence[Published]
 ) -> Iterator[tuple[dict[str, str], Sequence[str], bool]]:
     """The ids that predictions must have: keys, ids, and whether these were taken down; of all splits that take or
     took predictions.
@@ -307,14 +381,14 @@ def due_ids(
             if not own or not all(one.manifest.calendar or one.manifest.dataset for one in own):
                 continue
             due, keys = due_of(own), {"edition": str(edition), "split": split}
-            shown = {one.task for one in own if one.has_opened(workspace, moment)}
+            shown = {one.task for one in own if one in opened}
             for task, ids in due.ids.items():
                 if task in shown:
                     yield {**keys, "task": task}, sorted(ids), False
             yield {**keys, "task": ""}, sorted(due.taken_down), True
 
 
-def files_of(workspace: Workspace, splits: Sequence[Place]) -> list[Path]:
+def _files_of(workspace: Workspace, splits: Sequence[Published]) -> list[Path]:
     """The files, besides scores, that opened splits rest on; some may be absent."""
     files = [path for place in splits for path in (place.folder / MANIFEST, *place.texts(workspace))]
     parts: tuple[Part, ...] = ("", "receipts", "waiting")
@@ -328,7 +402,7 @@ def files_of(workspace: Workspace, splits: Sequence[Place]) -> list[Path]:
     return files
 
 
-def copy_released(opened: Sequence[Place], folder: Path, mode: int) -> list[Path]:
+def copy_released(opened: Sequence[Published], folder: Path, mode: int) -> list[Path]:
     """Copy what releases list into a folder, delete other files there, and return the copies.
 
     Raises:
@@ -390,8 +464,7 @@ def scan_scores(workspace: Workspace, splits: Sequence[Published] = ()) -> pl.La
     """
     tables = [SCORES.schema.to_frame().lazy().with_columns(split=pl.lit(MAIN, pl.String))]
     for split, path in score_files(workspace):
-        option = "" if split == MAIN else f" --split {split}"
-        fix = f"Recreate it: hellofresh score --edition {path.stem}{option}"
+        fix = f"Recreate it: {score_command(path.stem, split)}"
         try:
             rows = SCORES.scan(path)
         except BadTableError as error:

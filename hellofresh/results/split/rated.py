@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from hellofresh.core.editions import Edition
-from hellofresh.core.workspace import Workspace
 from hellofresh.judging.comparison import compare_systems, counted_values, mean_rating, of_systems
 from hellofresh.judging.judges import judge_quality, known_judges
 from hellofresh.judging.predicting import is_prediction_study
@@ -180,11 +178,8 @@ class Study:
         return found
 
 
-def read_study_of(workspace: Workspace, edition: Edition, task: Task) -> Study | None:
+def read_study_of(files: StudyFiles, task: Task) -> Study | None:
     """The closed study of a release's responses, None if there is none; raises DataError if a file is damaged."""
-    files = StudyFiles(workspace, edition, task.name)
-    closed = files.ratings.is_file() and files.key.is_file()
-    if not task.takes(Response) or not closed or is_prediction_study(files):
+    if not task.takes(Response) or not files.is_closed or is_prediction_study(files):
         return None
-    addresses = {item.id: item.address for item in read_samples(files)}
-    return Study(read_study(workspace, edition, task.name), read_responses(files), addresses)
+    return Study(read_study(files), read_responses(files), {item.id: item.address for item in read_samples(files)})

@@ -99,9 +99,9 @@ def counted_entries(
 def _entries_of_study(workspace: Workspace, release: Release) -> list[Entry]:
     """The systems of a release's closed study that people rated; none without such a study."""
     files = StudyFiles(workspace, release.edition, release.task.name)
-    if not (files.key.is_file() and files.ratings.is_file()):
+    if not files.is_closed:
         return []
-    study = read_study(workspace, release.edition, release.task.name)
+    study = read_study(files)
     there = pl.col("sample").is_in([sample.id for sample in release.samples])  # others were taken down, or do not count
     study = replace(study, key=study.key.filter(there))
     return rated_entries(study, release.task, JudgeKind.PERSON, study.rubric.criterion(study.rubric.overall))
@@ -213,7 +213,7 @@ def study_of_responses(
     files = StudyFiles(workspace, release.edition, "-".join(filter(None, (release.task.name, apart))))
     content = rubric_source(rubric)
     parsed = parse_rubric(content, where=rubric)
-    before = read_study(workspace, release.edition, files.task) if files.key.is_file() else None
+    before = read_study(files) if files.key.is_file() else None
     if before is not None and before.rubric.sha256 != parsed.sha256:
         raise UsageError(
             f"{release.edition} is rated by {before.rubric.name}", expected=parsed.name, code="other-rubric"
@@ -239,4 +239,4 @@ def study_of_responses(
         for name, item in blinded.items()
     ]
     write_study(files, content, samples, texts_of, with_weights(kept), key)
-    return read_study(workspace, release.edition, files.task)
+    return read_study(files)

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from hellofresh.core.editions import Edition
 from hellofresh.core.parquet import Table
 from hellofresh.core.systems import IDENTITY, SystemId
+from hellofresh.tasks.samples import MAIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,18 @@ class Score(SystemId):
 
 
 SCORES = Table(Score)
+
+
+def score_command(edition: Edition | str, split: str) -> str:
+    """The command that writes the scores of a split."""
+    return f"hellofresh score --edition {edition}" + ("" if split == MAIN else f" --split {split}")
+
+
+def score_stage(edition: Edition, split: str) -> str:
+    """Name of the stage that does."""
+    return f"score{'' if split == MAIN else f'-{split}'}/{edition}"
+
+
 """A quarter's file of scores."""
 
 OVER_REPETITIONS = ("repetitions", "mean", "mean_low", "mean_high")

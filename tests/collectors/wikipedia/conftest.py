@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,9 +10,19 @@ from xml.sax.saxutils import escape
 
 import pytest
 
+from collectors.settings import EditsSettings
+from collectors.wikipedia.stability import Decision, Follower
 from collectors.wikipedia.wikitext import Revision
+from hellofresh.core.quarters import Quarter
 
 EPOCH = datetime(2026, 4, 2, tzinfo=UTC)
+
+
+def decide(
+    revisions: Iterable[Revision], settings: EditsSettings, quarter: Quarter | None = None
+) -> Iterator[Decision]:
+    """The fates of all paragraph edits of one page, of a quarter or of all times."""
+    return Follower(settings, quarter).decisions(revisions)
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,9 @@ import pytest
 
 from collectors.wikipedia.collect import collect
 from collectors.wikipedia.export import read_pages
-from collectors.wikipedia.stability import EditsSettings, Fate, decide
+from collectors.wikipedia.stability import EditsSettings, Fate
 from hellofresh.core.quarters import Quarter
+from tests.collectors.wikipedia.conftest import decide
 
 QUARTER = Quarter(2026, 2)
 TAIL = " and what follows was put in by somebody who had read about it in a very old book"

@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 
 from collectors.wikipedia.edits import changed_headings, changes_more_than, paragraph_changes
 from collectors.wikipedia.export import read_pages
-from collectors.wikipedia.stability import MEANINGS, Decision, EditsSettings, Fate, Follower, _Pages, decide
+from collectors.wikipedia.stability import MEANINGS, Decision, EditsSettings, Fate, Follower, _Pages
 from collectors.wikipedia.wikitext import Kind, Revision, Splitter, collapse_runs
 from hellofresh.core.quarters import Quarter
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import Label
+from tests.collectors.wikipedia.conftest import decide
 
 TINY = EditsSettings(min_changed_characters=8, base_revisions=2, paragraphs_per_revision=4)
 DONE = {Fate.ACCEPTED, Fate.REJECTED}

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from collectors.wikipedia.stability import EditsSettings, Fate, decide
+from collectors.wikipedia.stability import EditsSettings, Fate
 from hellofresh.core.errors import ConfigError
+from tests.collectors.wikipedia.conftest import decide
 
 WHOLE = EditsSettings(min_changed_characters=8, base_revisions=2, whole_paragraphs=True)
 ONE, TWO, NEW = "The first paragraph.", "The second paragraph.", "Put in whole between the two of them."

@@ -345,8 +345,7 @@ class Ddgs:
 def _ask_ddgs(query: str, count: int) -> Sequence[Mapping[str, object]]:
     from ddgs import DDGS
 
-    found: list[dict[str, object]] = DDGS(timeout=10).text(query, max_results=count, backend=_ENGINE)
-    return found
+    return DDGS(timeout=10).text(query, max_results=count, backend=_ENGINE)
 
 
 def provider_with_key() -> str:
