@@ -27,7 +27,6 @@ ALLOWED = {
     "hellofresh/models/local/embedded.py": {"yes", "no"},
     "hellofresh/models/providers/__init__.py": {"yes", "no"},
     "hellofresh/cli/models.py": {"yes", "no"},
-    "hellofresh/results/score_columns.py": {"yes", "no"},  # cells and names of columns in tables of strangers
     "hellofresh/results/score_files.py": {"f1"},
     "hellofresh/submissions/format.py": {"yes", "no"},  # words for labels in tables of strangers
     "hellofresh/results/analyses/base.py": {"yes", "no"},  # truth values and options in words, from here on

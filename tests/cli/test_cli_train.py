@@ -76,9 +76,9 @@ def test_what_cannot_be_trained_is_a_plain_error(cli: Cli, more: tuple[str, ...]
     [
         (
             ("sft", "--data", "a", "--model", "b", "--corpus", "c"),
-            "--corpus goes with reranker; not with sft",
+            "--corpus is an option of reranker, not of sft",
         ),
-        (("sft", "--data", "a", "--model", "b", "--judge", "j"), "--judge goes with rloo, ppo, rarg; not with sft"),
+        (("sft", "--data", "a", "--model", "b", "--judge", "j"), "--judge is an option of rloo, ppo, rarg, not of sft"),
         (("sft", "--data", "a", "--data", "b", "--model", "c"), "many-files"),
         (("dpo", "--data", "a", "--model", "b"), "no method 'dpo'"),
         (("sft",), "missing with sft: --model M"),
