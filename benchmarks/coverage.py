@@ -567,7 +567,7 @@ def with_gaps(world: GapWorld, repeats: int, _: int, random: np.random.Generator
             ends = of.limits or (float(np.nanmin(values)), float(np.nanmax(values)))
             scores = ItemScores([*"abc"], [*map(str, range(of.items))], values, None, ends, "", [of.limits] * 3)
             scores, metric = comparison._kept(scores, np.isfinite(values).sum(axis=0) > 1), mean("mean", ends)
-            low, high, *plain = comparison._fitted(scores, metric, None)  # type: ignore[misc]
+            low, high, *plain = comparison._fitted(scores, metric, None)  # type: ignore[misc]  # gives `limits`
             held[:, number] = low - 1e-12 <= truth <= high + 1e-12, plain[0] <= truth <= plain[1]
             marks[number] = comparison._rough(scores, comparison._tables(scores, metric), metric)[0][0]
     often = float(marks.mean())

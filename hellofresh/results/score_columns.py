@@ -16,12 +16,13 @@ from hellofresh.core.errors import DataError, UnknownNameError
 _MISSING = ("n/a", "n.a.", "<na>", "na", "#n/a", "#div/0!", "#value!", "#ref!", "none", "null", "missing", "error",
             "timeout", "failed to run", "oom", *"-?\u2013\u2014")  # fmt: skip
 """Cells, in small letters, that say that there is no score; each is a reason of its own."""
-_PAIRS = ("true/false pass/fail passed/failed yes/no right/wrong success/failure resolved/unresolved y/n ✓/✗ ✔/✘ ✅/❌ "
-          "ja/nein wahr/falsch oui/non vrai/faux")  # fmt: skip
+_PAIRS = ("true/false pass/fail passed/failed yes/no right/wrong resolved/unresolved y/n ja/nein wahr/falsch oui/non "
+          "vrai/faux")  # fmt: skip
 _WORDS: tuple[Mapping[str, float], ...] = (
     *({good: 1.0, bad: 0.0} for good, _, bad in (pair.partition("/") for pair in _PAIRS.split())),
     {"correct": 1.0, "incorrect": 0.0, "wrong": 0.0},
-    {"success": 1.0, "fail": 0.0},
+    {"success": 1.0, "failure": 0.0, "fail": 0.0},
+    {**dict.fromkeys("✓✔✅", 1.0), **dict.fromkeys("✗✘❌", 0.0)},
     {"win": 1.0, "tie": 0.5, "loss": 0.0},
     {"c": 1.0, "i": 0.0, "p": 0.5, "n": 0.0},
 )

@@ -221,17 +221,20 @@ def _differences(panel: Panel, field: Field, *, ranked: bool) -> Differences | N
 
 
 def _over_raters(field: Field, found: Differences | None, tests: RaterTests) -> Differences | None:
+    """The differences of a field, in which pairs that people rated have those by the same raters."""
+    if found is None:
+        return None
     names = ("difference", "low", "high", "standard_error", "p_value", "adjusted", "worth")
-    new = {} if found is None else {name: getattr(found, name).copy() for name in names}
+    new = {name: getattr(found, name).copy() for name in names}
     places = {system.origin: k for k, system in enumerate(field.systems)}
-    for pair, (mean, adjusted) in tests.items():
-        for (one, two), sign in ((pair, 1), (pair[::-1], -1)):
-            ends = sorted((sign * mean.low, sign * mean.high))
-            values = (sign * mean.value, *ends, mean.standard_error, mean.p_value, adjusted, mean.df + 1)
-            for table, value in zip(new.values(), values, strict=False):
-                if one in places and two in places:
-                    table[places[one], places[two]] = value
-    return found and replace(found, **new)
+    for (first, second), (mean, adjusted) in tests.items():
+        if first in places and second in places:
+            one, two = places[first], places[second]
+            shared = (mean.standard_error, mean.p_value, adjusted, mean.df + 1)
+            forth, back = (mean.value, mean.low, mean.high, *shared), (-mean.value, -mean.high, -mean.low, *shared)
+            for name, value, turned in zip(names, forth, back, strict=True):
+                new[name][one, two], new[name][two, one] = value, turned
+    return replace(found, **new)
 
 
 def _tables(panel: Panel, field: Field) -> Floats:

@@ -48,6 +48,9 @@ its clusters (`times_too_few`), a mean is `few`. Where all values are equal, sam
 share of up to Wilson's upper limit for 0 hits in the effective clusters: the interval reaches as far as that share
 could move the mean on its scale. So it depends on its own scale and values only. How often it holds the mean, and is
 marked, is shown by `python benchmarks/coverage.py --only means` and in docs/compare.md.
+Where cells are missing, or people's labels correct a judge, a mean has the same rules (`share_interval` and
+`bent_limits`). A count some of whose hits were estimated tells no more than n samples that were seen. There plain t
+held a share of .99 of 100 items in 59% to 64% of 10,000 draws, this in 98.3% and more (`--only gaps`).
 
 So it is usable from 12 clusters of similar size on. With very few errors (three or four samples
 wrong) it is a little wide: up to 97.1% for precision, recall and accuracy. Where a few clusters hold most of the

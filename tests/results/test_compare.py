@@ -439,6 +439,8 @@ def answers(*columns: str, names: str = "item,A,B") -> str:
     ("model,id,pred,answer\n" + "".join(f"{m},{k},{p},A\n" for k in range(9) for m, p in ("aA", "bB")),
      {"score": "pred=gold"}, "unknown column 'gold'"),
     (answers("ja", "Nein"), {}, "2 systems, score 0 to 1"), (answers("✅", "❌"), {}, "2 systems, score 0 to 1"),
+    (answers("✓", "✘").replace("✘", "✗", 1), {}, "2 systems, score 0 to 1"),
+    (answers("success", "failure").replace("failure", "fail", 1), {}, "2 systems, score 0 to 1"),
     (answers("WAHR", "FALSCH"), {}, "2 systems, score 0 to 1"), (answers("n.a.", "1").replace("n.a.", "0", 9), {},
      "21 without all"),
     (answers('"9{h},5 %"', '"8{h},0 %"'), {}, "2 systems, score 0 to 1, 30 items"),

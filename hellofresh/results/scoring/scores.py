@@ -145,16 +145,19 @@ def score_quarter(
 def _read_anywhere(
     workspace: Workspace, scored: ScoredSplit, scores: Sequence[Score], releases: Sequence[Release]
 ) -> Iterator[str]:
-    """What the headline score of a run is if its answers are read anywhere in the text, where that is another one."""
+    """The headline score of each run some of whose answers stand elsewhere in the text, and the one with them read."""
     for release in releases if scored.split == MAIN else ():
-        task = release.task
+        task, edition = release.task, scored.edition
         own = {score.origin: score for score in scores if score.task == task.name and _stands_for_all(score, task)}
-        for entry in scored.entries[task.name] if task.name in scored.public else ():
-            if entry.provenance == Provenance.RUN and (entries := lenient_entries(workspace.runs / entry.origin)):
-                made = _scores_of(release, load_labels(workspace, scored.edition, task), entries)
-                read = next(one.value for one in made if _stands_for_all(one, task))
-                both = f"{own[entry.origin].value:.3f} and, with answers read anywhere in the text, {read:.3f}"
-                yield f"{task.name} {scored.edition}: {entry.system} has {task.headline.title} {both}"
+        runs = [own[entry.origin] for entry in scored.entries[task.name] if entry.origin in own]
+        of_runs = [run for run in runs if task.name in scored.public and run.provenance == Provenance.RUN]
+        read = {run.origin: entry for run in of_runs for entry in lenient_entries(workspace.runs / run.origin)}
+        labels = load_labels(workspace, edition, task) if read else {}
+        for origin, entry in read.items():
+            panel = panel_of(task, edition, release.samples, labels, [entry])
+            value, _ = panel.measured(said := panel.systems[0].headline, said.asked)
+            both = f"{own[origin].value:.3f} and, with answers read anywhere in the text, {value:.3f}"
+            yield f"{task.name} {edition}: {own[origin].system} has {task.headline.title} {both}"
 
 
 def _stands_for_all(score: Score, task: Task) -> bool:

@@ -60,6 +60,7 @@ class Score(SystemId):
 
 
 SCORES = Table(Score)
+"""A quarter's file of scores."""
 
 
 def score_command(edition: Edition | str, split: str) -> str:
@@ -68,11 +69,9 @@ def score_command(edition: Edition | str, split: str) -> str:
 
 
 def score_stage(edition: Edition, split: str) -> str:
-    """Name of the stage that does."""
+    """The name of the stage that writes them."""
     return f"score{'' if split == MAIN else f'-{split}'}/{edition}"
 
-
-"""A quarter's file of scores."""
 
 OVER_REPETITIONS = ("repetitions", "mean", "mean_low", "mean_high")
 """Unpublished fields, which need more than the published predictions."""
