@@ -116,13 +116,15 @@ def side_by_side(responses: Sequence[RatedResponse]) -> Html:
     address = next((item.address for item in responses if item.address), "")
     post = el("p", "The post: ", link(address, visible(address, 120))) if address else None
     withheld = None if any(item.text for item in responses) else notice("Texts withheld.", "They may quote the post.")
-    return join([post, withheld, el("div", *(part for item in responses for part in _side(item)), class_="hf-two")])
+    sides = (part for item in responses for part in _side(item, "" if withheld else "no text"))
+    return join([post, withheld, el("div", *sides, class_="hf-two")])
 
 
-def _side(item: RatedResponse) -> Iterator[Html]:
-    """One response with its citations and ratings."""
+def _side(item: RatedResponse, empty: str = "text withheld") -> Iterator[Html]:
+    """One response with its citations and ratings; `empty` stands in place of an empty text."""
     # Line by line, sanitised.
-    text = [part for line in item.text.splitlines() for part in (el("br"), visible(line, 20_000))][1:]
+    lines = (item.text or empty).splitlines()
+    text = [part for line in lines for part in (el("br"), visible(line, 20_000))][1:]
     cited = [el("li", link(source, visible(source, 200))) for source in item.sources[:_MOST_LINKS]]
     people = None if item.people is None else f"{item.people:.1f} overall ({item.raters} of them)"
     others = None if item.judged is None else f"{item.judged:.1f} overall"

@@ -108,6 +108,8 @@ def test_responses_to_posts_that_are_withheld_are_shown_without_their_texts(rate
     kept, withheld = list(responses(split)), list(responses(replace(split, withheld=True)))
     assert all(item.text for item in kept) and withheld == [replace(item, text="") for item in kept]
     assert [str(side_by_side(some)).count("Texts withheld.") for some in (withheld, kept)] == [1, 0]
+    some = [replace(kept[0], text=""), *kept[1:]]
+    assert [str(side_by_side(one)).count("no text") for one in (some, withheld, kept)] == [1, 0, 0]
 
 
 def test_the_page_of_judges_shows_each_beside_people(rated_board: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
