@@ -222,5 +222,5 @@ def read_claims(
     if not found:
         raise SourceError("no claim", where=str(path), expected="rows that fit --only", code="empty-source")
     if len({query.id for query in found.values()}) < len(found):
-        raise SourceError("an id is there twice", where=str(path), expected="an id for each", code="duplicate-id")
+        raise SourceError("an id appears twice", where=str(path), expected="an id for each", code="duplicate-id")
     return list(found.values())

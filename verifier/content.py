@@ -440,7 +440,7 @@ def _read_predictions(folder: Path, content: Content) -> None:
     for number, row in rows(folder / PREDICTIONS, _FORMS[PREDICTIONS], faults):
         entry, prompt, key = place = (row["entry"], row["prompt"], row["id"])
         if place <= last:
-            faults.append(f"line {number} is not in its place (sorted by entry, prompt and id) or is there twice")
+            faults.append(f"line {number} is not in its place (sorted by entry, prompt and id) or appears twice")
             continue
         last, labelled = place, "label" in row if labelled is None else labelled
         label, at = row.get("label"), content.places.get(key)

@@ -104,7 +104,7 @@ def _file_faults(root: Path, listed: dict[str, Row], parts: Sequence[tuple[Path,
     for name in sorted(there & listed.keys()):
         path, entry = root / name, listed[name]
         if path.is_symlink() or path.stat().st_size != entry["size"] or file_hash(path) != entry["sha256"]:
-            yield f"{quoted(name)} is other"
+            yield f"{quoted(name)} differs"
     if list(listed) != sorted(listed, key=Path):
         yield "the files are not listed in their order"
     known = {ACCOUNT, BENCHMARK, CARD, CROISSANT, *(_table(said) for _, said in parts)}

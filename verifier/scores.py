@@ -267,7 +267,7 @@ class ScoreCheck:
             self.number += 1
             self._first.setdefault(row["origin"], row)
             if stated.setdefault(tuple(row[name] for name in _KEY), row) is not row:
-                self.faults.append(f"{_name_of(row)} is there twice")
+                self.faults.append(f"{_name_of(row)} appears twice")
         self._metrics = self._metrics_of(stated)
         expected = {tuple(row[name] for name in _KEY): row for row in self._expected()}
         self.faults += few(map("/".join, expected.keys() - stated.keys()), "has predictions and no score")

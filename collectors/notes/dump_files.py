@@ -70,7 +70,7 @@ def find_shards(dump: Path, stem: str, subfolder: str) -> list[Shard]:
     for place, shard in enumerate(shards):
         if place and shards[place - 1].number == shard.number:
             both = " and ".join(str(one.path.relative_to(dump)) for one in (shards[place - 1], shard))
-            what, fix = f"shard {shard.number:05d} is there twice ({both})", "Keep one of the two files."
+            what, fix = f"shard {shard.number:05d} appears twice ({both})", "Keep one of the two files."
             raise SourceError(what, where=str(dump), code="duplicate-shard", fix=fix)
         if shard.number != place:
             what = f"{stem}-{place:05d} is missing, but {shard.path.name} is there"

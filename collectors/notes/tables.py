@@ -280,7 +280,7 @@ def _columns(header: bytes, name: str, table: DumpTable, aliases: Mapping[str, s
         )
     twice = sorted(column for column, times in Counter(columns).items() if times > 1)
     if twice:
-        raise SourceError(f"the column {_shown(twice[:1])} is there twice", where=name, code="duplicate-column")
+        raise SourceError(f"the column {_shown(twice[:1])} appears twice", where=name, code="duplicate-column")
     return columns
 
 

@@ -254,7 +254,7 @@ class _Pages:
 
     def _twice(self, page: WikiPage, what: str, how: str = "") -> SourceError:
         return SourceError(
-            f"{what} is there twice{how}",
+            f"{what} appears twice{how}",
             where=f"{self._task.paths[0]} (page {page.title!r})",
             expected="each page and revision once",
             fix="Fetch the file again; if it is what the wiki publishes, take the page out of it.",

@@ -304,7 +304,7 @@ def _open(path: Path) -> BinaryIO:
         return open_seven_zip(path)
     if packing in {"zip", "zstd"}:
         raise SourceError(
-            f"packed as {packing}",
+            f"compressed as {packing}",
             where=str(path),
             expected="XML, plain or packed by gzip, bzip2, xz or 7z",
             fix="Unpack it first.",

@@ -280,7 +280,7 @@ def set_up_study(  # noqa: PLR0917 - as `assign`, with what it has read
         fix = "Close the study, or give it another version."
         raise UsageError("ratings have been submitted already", where=str(files.edition), fix=fix, code="has-ratings")
     if len(set(names)) < len(names):
-        raise UsageError("a rater's name is there twice", code="repeated-rater")
+        raise UsageError("a rater's name appears twice", code="repeated-rater")
     blinded, key = _blind(samples, responses, secrets.token_bytes(32))
     by_sample: dict[str, list[str]] = {}
     for item in blinded:

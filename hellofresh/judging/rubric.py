@@ -130,7 +130,7 @@ class Rubric(Strict):
         known: dict[str, Criterion] = {}
         for criterion in self.criteria:
             if criterion.id in known:
-                raise ValueError(f"the criterion {criterion.id} is there twice")
+                raise ValueError(f"the criterion {criterion.id} appears twice")
             if (condition := criterion.ask_if) is not None:
                 needed = known.get(condition.criterion)
                 if needed is None:

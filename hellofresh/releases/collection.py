@@ -63,7 +63,7 @@ def write_candidates(path: Path, task: Task, candidates: Iterable[Candidate]) ->
     rows = sorted((_row(task, item) for item in candidates), key=lambda row: row["id"])
     for before, after in pairwise(rows):
         if before["id"] == after["id"]:
-            raise DataError(f"candidate {after['id']} is there twice", where=str(path), code="duplicate-id")
+            raise DataError(f"candidate {after['id']} appears twice", where=str(path), code="duplicate-id")
     write_parquet(path, pl.DataFrame(rows, infer_schema_length=None), mode=0o600)
 
 

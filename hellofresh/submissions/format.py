@@ -299,7 +299,7 @@ class Prediction(Strict):
     @classmethod
     def _each_once(cls, value: list[str] | None) -> list[str] | None:
         if value is not None and len(set(value)) < len(value):
-            raise ValueError("a document is there twice")
+            raise ValueError("a document appears twice")
         return value
 
     @model_validator(mode="after")
@@ -499,7 +499,7 @@ def _read_header(line: bytes, separator: str, where: str, faults: list[Fault]) -
         return ()
     for name in dict.fromkeys(names):
         if names.count(name) > 1:
-            faults.append(Fault("repeated-column", where, f"{name[:80]!r} is there twice", "Take one out."))
+            faults.append(Fault("repeated-column", where, f"{name[:80]!r} appears twice", "Take one out."))
         if name not in _COLUMNS:
             fix = f"The columns are {', '.join(_COLUMNS)}; id and one of label, text and documents are needed."
             faults.append(Fault("unknown-column", where, f"a column {name[:80]!r}", fix))

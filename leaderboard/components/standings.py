@@ -50,7 +50,7 @@ FEWEST_COSTS = 3
 """Minimal number of known costs for a chart."""
 PROVENANCES = {"run": "run here", "uploaded": "uploaded"}
 _RANK = (
-    "by {metric}, on the samples that all ranked systems judged; below it the best and the worst rank that the data "
+    "by {metric}, on the samples common to all ranked systems; below it the best and the worst rank that the data "
     "allow: one more than the number of significantly better systems, and the number of systems that are not "
     "significantly worse. Systems that share a bracket do not differ significantly from the best of them, at "
     "5% after adjusting for all pairs (step-down max-t)."
@@ -359,7 +359,7 @@ def _size(billions: float) -> str:
 
 _COLUMNS = (
     BoardColumn(
-        "Cost", "number", "in US dollars at list prices, and tokens in and out, for all samples judged; unknown for "
+        "Cost", "number", "in US dollars at list prices, and tokens in and out, for all samples answered; unknown for "
         "submitted predictions.", lambda line: _cost(line.facts),
         lambda line: {name: getattr(line.facts, name, None) for name in ("cost_usd", "tokens_in", "tokens_out")},
         (6.75, 6.25), shown=True, known=lambda line: line.facts is not None and line.facts.tokens_in is not None,
@@ -383,8 +383,8 @@ _COLUMNS = (
         number_format="percent",
     ),
     BoardColumn(
-        "Judged", "number", "samples that the system judged, out of all samples; a dotted line marks a system that "
-        "judged only a part.", _judged, lambda line: {"judged": line.result.n, "samples": line.result.n_split},
+        "Scored", "number", "samples on which the system has a score, out of all; a dotted line marks a system that "
+        "has scores on only some.", _judged, lambda line: {"judged": line.result.n, "samples": line.result.n_split},
     ),
     BoardColumn(
         "First", "number", "the probability that the system would be first on another draw of such samples.",
@@ -568,7 +568,7 @@ def score_table(title: str, results: Sequence[ScoreCell], scale: Scale) -> Html:
     name = title.lower()
     columns: list[Column] = [("name", title), *headline_columns(scale)]
     every = columns_of(scale)
-    further = [every[head] for head in (*(head for _, head in scale.others), "No answer", "Judged")]
+    further = [every[head] for head in (*(head for _, head in scale.others), "No answer", "Scored")]
     columns += [(column.kind, column.title) for column in further]
     rows = (
         [

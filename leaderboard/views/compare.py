@@ -126,7 +126,7 @@ _LEADS = {
     Lead.NOT_SIGNIFICANT: " leads, but not significantly. ",
     Lead.NONE: " leads, level with the next. ",
     Lead.BEHIND: " ranks first, but not significantly. ",
-    Lead.WORSE: " ranks first, but the next is significantly ahead on the samples that both judged. ",
+    Lead.WORSE: " ranks first, but the next is significantly ahead on their common samples. ",
     Lead.UNTESTED: " leads; its lead over the next is untested. ",
 }
 """Phrases for the leader, by its comparison with the next."""
@@ -161,7 +161,7 @@ def _sureness(
     own_page = links.to("system", split, system=entry.origin)
     first = all(scale.order(score.value) <= scale.order(rival.result.headline.value) for rival in rivals)
     leads = f" has the {scale.best} {scale.title}, "
-    leads = leads if first else f" ranks first on the samples that all judged; its {scale.title} is "
+    leads = leads if first else f" ranks first on the common samples; its {scale.title} is "
     low, high = (figure(limit, score.name, 2) for limit in (score.low, score.high))
     yield join([named(entry.name), leads, f"{figure(score.value, score.name)} ({low} to {high})."])
     if rivals:
@@ -204,16 +204,14 @@ def _over(rival: Line, pair: Pair | None, scale: Scale) -> Html:
     name = named(rival.result.entry.name)
     match lead_of(pair):
         case Lead.UNTESTED:
-            return join(["Its lead over ", name, " cannot be tested: the two judged different samples. "])
+            return join(["Its lead over ", name, " cannot be tested: they share too few samples. "])
         case Lead.NONE:
-            return join(["On the samples that both judged, ", name, f" has the same {scale.title}. "])
+            return join(["On their common samples, ", name, f" has the same {scale.title}. "])
         case Lead.SIGNIFICANT | Lead.NOT_SIGNIFICANT as lead:
             return join(["Its lead over ", name, " is ", el("strong", lead.value), f" ({_size(pair, scale)}). "])
         case lead:
             how = "significantly ahead of it" if lead is Lead.WORSE else "ahead of it, though not significantly"
-            return join(
-                ["On the samples that both judged, ", name, " is ", el("strong", how), f" ({_size(pair, scale)}). "]
-            )
+            return join(["On their common samples, ", name, " is ", el("strong", how), f" ({_size(pair, scale)}). "])
 
 
 def _against_baselines(
@@ -222,7 +220,7 @@ def _against_baselines(
     """How the leader compares with the best baseline, and whether a constant answer does better."""
     leads = {entry: lead for entry in baselines if (lead := lead_of(pairs[entry])) is not Lead.UNTESTED}
     if not leads:
-        return ["It cannot be compared with the baselines: they judged different samples. "]
+        return ["It cannot be compared with the baselines: they share too few samples. "]
     baseline = next((entry for entry, lead in leads.items() if lead is Lead.WORSE), next(iter(leads)))
     lead = leads[baseline]
     before, strong, after = {
@@ -322,7 +320,7 @@ def _show_compared(visit: Visit, origins: Sequence[str]) -> None:
         title = join([named(entries[one].name), " and ", named(entries[two].name)])
         pairs = [pair for pair in visit.board.pairs(split, one, two) if pair.period == ALL_PERIODS]
         if not pairs or math.isnan(pairs[0].difference):
-            visit.show(el("p", title, " are not compared: one of them judged less than half as many samples."))
+            visit.show(el("p", title, " are not compared: they share too few samples."))
         elif len(known) == 2:
             ways = [
                 inner_link(visit.links.to("samples", split, right=right, wrong=wrong), f"that only {whose} got right")

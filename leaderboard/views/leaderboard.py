@@ -245,8 +245,8 @@ def people_beside(board: Board, split: SplitKey, scale: Scale, links: Links) -> 
     without, with_known = ([row for row in rows if row.with_known is known] for known in (False, True))
     explained = (
         "People were asked what systems were asked, before labels were public. All rows are for the same samples, by "
-        "the systems that judged all of them; people have no rank. Answers to samples that a person says they knew are "
-        "left out."
+        "the systems that answered all of them; people have no rank. Answers to samples that a person says they "
+        "knew are left out."
     )
     more = el(
         "details",

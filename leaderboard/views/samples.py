@@ -125,7 +125,7 @@ def _samples_data(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> D
         columns += [
             DataColumn("Label", [_label_name(row.label, split.task) for row in rows]),
             DataColumn("Right", marks.right, help="Systems that were right"),
-            DataColumn("Judged", marks.judged, help="Systems that judged it"),
+            DataColumn("Answered", marks.judged, help="Systems that answered it"),
         ]
     columns += [DataColumn("Period", [row.period for row in rows]), DataColumn("Sample", [row.id for row in rows])]
     return DataTable(

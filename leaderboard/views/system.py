@@ -194,7 +194,7 @@ def _facts(board: Board, split: SplitKey, result: ScoreCell, scale: Scale, known
         ("Answers", None if is_frozen(split.edition) and entry.provenance == "uploaded" else how),
         ("No answer", silent),
         ("All prompts", _became(known)),
-        ("Judged", f"{result.n:,} of {result.n_split:,} samples{failed}"),
+        ("Scored on", f"{result.n:,} of {result.n_split:,} samples{failed}"),
         ("Entered", entered),
         ("Main model", model_said(result.facts)),
         ("Cutoff", cutoff if result.knowledge_cutoff not in ("none", "") and is_model(entry) else None),

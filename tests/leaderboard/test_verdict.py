@@ -148,7 +148,7 @@ LEADS = {
     (0.1, 0.4): "one leads, but not significantly.",
     (0.0, 1.0): "one leads, level with the next.",
     (-0.1, 0.4): "one ranks first, but not significantly.",
-    (-0.1, 0.016): "one ranks first, but the next is significantly ahead on the samples that both judged.",
+    (-0.1, 0.016): "one ranks first, but the next is significantly ahead on their common samples.",
 }
 
 

@@ -409,7 +409,7 @@ def test_a_score_that_is_there_twice_is_named(published: Path, tmp_path: Path) -
     lines = (root / name).read_text().splitlines(keepends=True)
     (root / name).write_text("".join([*lines, lines[-1]]))
     mend(root, name)
-    assert any("is there twice" in fault for check in verify_release(root / NOTES) for fault in check.faults)
+    assert any("appears twice" in fault for check in verify_release(root / NOTES) for fault in check.faults)
 
 
 def test_a_response_that_is_twice_in_the_key_of_ratings_is_named(published: Path, tmp_path: Path) -> None:
@@ -536,7 +536,7 @@ ATTACKS = {
     "other class names for the hub": (TABLE, named_classes, "has other metadata"),
     "hidden bytes": (TABLE, hidden_bytes, "has bytes that belong to no column"),
     "rows in another order": ("publication.json", turned, "not listed in their order"),
-    "another size": ("publication.json", replaced('"size": 1', '"size": 2'), "is other"),
+    "another size": ("publication.json", replaced('"size": 1', '"size": 2'), "differs"),
     "another rule": ("releases/2023Q2/x-notes/manifest.json", replaced("SHA-256", "MD5"), ""),
 }  # fmt: skip
 

@@ -829,7 +829,7 @@ NOT_CANONICAL, DEEP = "is not canonical", '{"id":' + "[" * 9 + "]" * 9 + "}"
 @pytest.mark.parametrize(("lines", "ids", "faults"), [
     (['{"id":"a"}', '{"id":"b"}'], "ab", ()),
     (['{"id":"b"}', '{"id":"a"}', '{"id":"c"}'], "bc", ("line 2: 'a' is not in its place",)),
-    (['{"id":"a"}', '{"id":"a"}', '{"id":"b"}'], "ab", ("line 2: 'a' is there twice",)),
+    (['{"id":"a"}', '{"id":"a"}', '{"id":"b"}'], "ab", ("line 2: 'a' appears twice",)),
     (['{"id": "a"}', '{"id":"b"}'], "ab", (f"line 1 {NOT_CANONICAL}",)),
     (['{"id":1}', '{"id":"b"}'], "b", ("line 1: id: 1 does",)),
     (["x", '{"id":"b"}'], "b", ("line 1 is not JSON of up to 10,000,000 bytes",)),

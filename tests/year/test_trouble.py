@@ -155,7 +155,7 @@ def retired(one: Trouble) -> None:
     journal.close()
     one.words = {"RUN": run.name}
     said = one.type(sections()["A model is retired in mid-run"][0])
-    assert "48 of 72 samples judged" in said
+    assert "48 of 72 samples answered" in said
     assert len((run / "predictions.jsonl").read_text().splitlines()) >= 48
 
 

@@ -72,7 +72,7 @@ class LocalPosts:
                 repeated += 1
                 if seen[post.id] != hash(post):
                     raise SourceError(
-                        f"post {post.id} is there twice, with different content",
+                        f"post {post.id} appears twice, with different content",
                         where=where,
                         expected="one line a post",
                         code="conflicting-posts",

@@ -262,7 +262,7 @@ def _check_hash(path: Path, manifest: Manifest) -> None:
     found = sha256_file(path) if path.is_file() else "no such file"
     if stated != found:
         raise ReleaseError(
-            f"the file is not the one that the manifest names ({found[:12]})",
+            f"the file is not the one in the manifest ({found[:12]})",
             where=str(path),
             expected=f"SHA-256 {stated}",
             fix="Build the release again, or restore the file: a prospective split cannot be drawn again.",

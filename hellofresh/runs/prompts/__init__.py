@@ -122,11 +122,11 @@ class PromptSet:
         """The same set with `TOO_EARLY` as one more answer: at the end of each list of decisions, else in a sentence.
 
         Raises:
-            PromptError: if the set asks for no choice.
+            PromptError: if the set does not ask for a choice.
         """
         if not self.answers:
             raise PromptError(
-                f"asks for no choice, so it cannot offer {TOO_EARLY.lower()!r}",
+                f"does not ask for a choice, so it cannot offer {TOO_EARLY.lower()!r}",
                 where=self._where,
                 fix="Leave out --set early=true.",
                 code="no-answers",
@@ -451,7 +451,7 @@ def _prompt_set(parsed: _SetFile, regime: str, where: str) -> PromptSet:
         raise _bad_reference(regime, table.prompts_from, where)
     ids = [prompt.id for prompt in listed]
     if len(set(ids)) < len(ids):
-        raise PromptError(f"{regime}: a prompt id is there twice", where=where, code="duplicate-id")
+        raise PromptError(f"{regime}: a prompt id appears twice", where=where, code="duplicate-id")
     answers = {"classes": get_task(parsed.task).classes, "none": ()}.get(table.answers or parsed.answers, YES_OR_NO)
     own, either = {"question": parsed.question or get_task(parsed.task).question}, ""
     if answers:

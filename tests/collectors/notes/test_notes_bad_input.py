@@ -48,7 +48,7 @@ def swap(old: bytes, new: bytes) -> Change:
     return lambda content: content.replace(old, new, 1)
 
 
-TWICE = "is there twice"
+TWICE = "appears twice"
 BAD_NOTES: dict[str, tuple[Change, str, str]] = {
     "utf-16-without-mark": (lambda content: content.decode().encode("utf-16-le"), "not-utf-8", "UTF-16"),
     "column-twice": (swap(b"believable", b"harmful"), "duplicate-column", f"harmful {TWICE}"),

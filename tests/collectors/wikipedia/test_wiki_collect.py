@@ -190,7 +190,7 @@ def test_a_page_that_is_there_twice_is_named_with_its_dump(wiki, dump, tmp_path)
         with fails_with("duplicate-page") as caught:
             collect(QUARTER, [path], EditsSettings())
         assert caught.value.where.startswith(f"{path} (page 'Mill")
-        assert caught.value.what == "page 5 is there twice"
+        assert caught.value.what == "page 5 appears twice"
 
 
 @pytest.mark.parametrize("repeated", [[0], [1], [4], [8], [1, 1, 4], list(range(len(TEXTS)))])
@@ -219,4 +219,4 @@ def test_two_different_revisions_of_one_number_are_an_error(wiki, tmp_path, chan
     with pytest.raises(SourceError) as caught:
         collect(QUARTER, [path], EditsSettings())
     assert (caught.value.code, caught.value.where) == ("conflicting-revisions", f"{path} (page 'Mill')")
-    assert caught.value.what == "revision 103 is there twice, with different content"
+    assert caught.value.what == "revision 103 appears twice, with different content"
