@@ -66,7 +66,7 @@ def read_judged(importer: str, path: Path, criterion: str, columns: Columns | No
     else:
         about, read = IMPORTERS[importer]
         if criterion not in about:
-            raise UsageError(f"{importer} says nothing about {criterion}", expected=" or ".join(about), code="no-label")
+            raise UsageError(f"{importer} has no labels for {criterion}", expected=" or ".join(about), code="no-label")
         examples = list(read(path, criterion))
     if not examples:
         raise SourceError("no judged response", where=str(path), code="empty-source")

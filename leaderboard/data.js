@@ -246,7 +246,7 @@
         const [key, title] = [box.id.slice(3), box.parentElement.firstChild.textContent];
         box.value = given.get(key) ?? "";
         if (box.selectedIndex >= 0) continue;
-        dropped += ` The address asked for ${title} “${given.get(key).slice(0, 60)}”, which is not here: left out.`;
+        dropped += ` The address asked for ${title} “${given.get(key).slice(0, 60)}”, which is not here, so it was ignored.`;
         keep({ [key]: "" }, false);
         box.selectedIndex = 0;
       }
@@ -336,7 +336,7 @@
         alike(r) ? null : box("range", `left:${at(r[2])}%;width:${at(r[3]) - at(r[2])}%`), box("tick", `left:${at(r[1])}%`));
       const order = ([a], [b]) => (b === "all") - (a === "all") || a.localeCompare(b);
       const lines = rows.filter(([, r]) => r[1] !== null).sort(order).map(([period, r]) =>
-        [period === "all" ? "Whole quarter" : period,
+        [period === "all" ? "All samples" : period,
           [signed(r[1]), alike(r) ? "identical answers" : `${signed(r[2] ?? -data.span)} to ${signed(r[3] ?? data.span)}`], bar(r), r[0].toLocaleString("en")]);
       const scale = el("div", { class: "hf-scale", "aria-hidden": "true" },
         ...[[0, "−" + reach], [50, "0"], [100, "+" + reach]].map(([left, text]) => el("span", { style: `left:${left}%` }, text)));
@@ -396,7 +396,7 @@
     function read() {
       const asked = keys.map((key) => chosen().get(key)).filter(Boolean);
       const known = [...new Set(asked.filter((one) => numbers.has(one)).map((one) => numbers.get(one)))];
-      const strange = asked.filter((one) => !numbers.has(one)).map((one) => ` The address asked for “${one.slice(0, 60)}”, which is not here: left out.`);
+      const strange = asked.filter((one) => !numbers.has(one)).map((one) => ` The address asked for “${one.slice(0, 60)}”, which is not here, so it was ignored.`);
       ticked = known.length ? known : [...data.first];
       show(strange.join(""));
     }

@@ -190,4 +190,4 @@ def test_a_board_is_held_to_the_releases_beside_it_and_says_what_it_cannot_check
     assert "scores of the board: 5 fault(s)" in cli("release", "verify", board, code=1)
     scores.write_parquet(board / "scores.parquet")
     (board / "more.txt").write_text("more")
-    assert "'more.txt' belongs to nothing" in cli("release", "verify", board, code=1)
+    assert "'more.txt' does not belong here" in cli("release", "verify", board, code=1)

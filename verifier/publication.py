@@ -120,7 +120,7 @@ def _file_faults(root: Path, listed: dict[str, Row], parts: Sequence[tuple[Path,
                 for name, sha in corpora
                 for file in ("corpus.json", "documents.parquet")
             }
-    yield from few(listed.keys() - known, "belongs to nothing")
+    yield from few(listed.keys() - known, "does not belong here")
     folders = {above.as_posix() for name in there for above in Path(name).parents}
     empty = (path.relative_to(root).as_posix() for path in inside if path.is_dir() and not path.is_symlink())
     yield from few(set(empty) - folders, "is an empty folder")

@@ -100,7 +100,7 @@ def _board_checks(folder: Path) -> list[Check]:
     other = [path for path, sha256 in listed.items() if sha256_file(folder / path) != sha256]
     faults = [f"{path!r} differs" for path in other]
     faults += [f"{path!r} is missing" for path in sorted(board.manifest.hashes.keys() - listed.keys())]
-    faults += [f"{path!r} is not listed" for path in foreign_files(folder, {*board.manifest.hashes, MANIFEST})]
+    faults += [f"{path!r} does not belong here" for path in foreign_files(folder, {*board.manifest.hashes, MANIFEST})]
     checks = [Check(name, "board", f"{len(listed)} files as its manifest lists them", faults)]
     differ, unchecked = list[str](), ["standings, pairs and every other table of the board"]
     keys, there = ["edition", "task", "split"], set[str]()

@@ -107,7 +107,7 @@ def read_plain(path: Path, most: int, faults: list[Fault]) -> bytes | None:
         return None
     size = path.stat().st_size
     if size > most:
-        faults.append(Fault("too-large", str(path), f"{size:,} bytes", f"At most {most:,} bytes are taken."))
+        faults.append(Fault("too-large", str(path), f"{size:,} bytes", f"At most {most:,} bytes are accepted."))
         return None
     content = path.read_bytes()
     kind = next((name for at, mark, name in _KINDS if content[at:].startswith(mark)), "")
@@ -438,7 +438,7 @@ def _read_line(
     """The prediction on a line; only its id if the line has a fault; None if the id cannot be read either."""
     if len(line) > MAX_LINE_BYTES:
         what = f"a line of {len(line):,} bytes"
-        faults.append(Fault("long-line", where, what, f"At most {MAX_LINE_BYTES:,} bytes are taken."))
+        faults.append(Fault("long-line", where, what, f"At most {MAX_LINE_BYTES:,} bytes are accepted."))
         return None
     row: object = None
     try:

@@ -214,7 +214,7 @@ def _parse(path: Path, number: int, content: bytes) -> object:
     try:
         return strict_json(content, most_depth=_MOST_DEPTH)
     except BadJsonError as error:
-        raise FileRow(path, number, {}).fault(str(error), error.code, "one JSON object a line") from None
+        raise FileRow(path, number, {}).fault(str(error), error.code, "one JSON object per line") from None
 
 
 def _object(path: Path, number: int, value: object) -> FileRow:

@@ -41,10 +41,10 @@ GROUPS = {
     "system": ("Systems", ""),
     "control": (
         "Controls",
-        "regimes for comparison, such as pages that have nothing to do with the sample; not ranked",
+        "regimes for comparison, such as pages unrelated to the sample; not ranked",
     ),
     "baseline": ("Baselines", "rules without a language model, the least a system should beat; not ranked"),
-    "smoke-test": ("Smoke test", "a model at chance level, which shows that everything works; not ranked"),
+    "smoke-test": ("Smoke test", "a model no better than chance, to show that everything works; not ranked"),
 }
 FEWEST_COSTS = 3
 """Minimal number of known costs for a chart."""
@@ -55,7 +55,7 @@ _RANK = (
     "significantly worse. Systems that share a bracket do not differ significantly from the best of them, at "
     "5% after adjusting for all pairs (step-down max-t)."
 )
-ROUGH_SAID = f"{ROUGH} too few, too uneven or too skewed groups of samples; the interval may hold less often than 95%."
+ROUGH_SAID = f"{ROUGH} too few, uneven or skewed groups of samples; the interval may cover the true value in under 95%."
 _SMALL = f"95% intervals. {ROUGH_SAID} Where two of them overlap widely, the order of the systems may be chance."
 
 

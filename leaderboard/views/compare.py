@@ -49,7 +49,7 @@ _PICKS = ("one", "two", "three", "four", "five")
 """Parameters of the address for systems compared in the app."""
 _MOST_WITH_PERIODS = 100
 """With more systems, comparisons of all pairs in every period would be too large beside a page."""
-_WHOLE = "Whole quarter"
+_WHOLE = "All samples"
 _Both = tuple[BoardEntry, BoardEntry]
 
 
@@ -122,7 +122,7 @@ def short_verdict(
 
 _BELOW = {Lead.BEHIND, Lead.WORSE}
 _LEADS = {
-    Lead.SIGNIFICANT: " leads significantly. ",
+    Lead.SIGNIFICANT: " is significantly better than the next. ",
     Lead.NOT_SIGNIFICANT: " leads, but not significantly. ",
     Lead.NONE: " leads, level with the next. ",
     Lead.BEHIND: " ranks first, but not significantly. ",
@@ -287,7 +287,7 @@ def _two_compared(visit: Visit, split: SplitKey, one: str, two: str) -> list[Htm
     both, pairs = (entries[one], entries[two]), visit.board.pairs(split, one, two)
     whole = next(pair for pair in pairs if pair.period == ALL_PERIODS)
     explained = (
-        "First minus second, with 95% intervals; the interval of the whole quarter is adjusted for all pairs. "
+        "First minus second, with 95% intervals; the interval of all samples is adjusted for all pairs. "
         f"{'Right' if scale.rising else 'Left'} of the dashed line the first is better."
     )
     ways = [inner_link(visit.links.to("system", split, system=entry.origin), named(entry.name)) for entry in both]
@@ -410,7 +410,7 @@ def _better(pair: Pair, both: _Both, scale: Scale) -> Html:
         ahead = pair if leads else pair.turned()
         names = (el("strong", named(better.name)), " is better than ", named(worse.name))
         much = figure(abs(ahead.difference), scale.title)
-        surely = f" by {much} {scale.title} ({_limits(ahead, scale)}); {_p_value(pair)}."
+        surely = f" by {much} in {scale.title} ({_limits(ahead, scale)}); {_p_value(pair)}."
         return el("p", *names, surely, " The choice of samples does not explain the difference.", class_="hf-verdict")
     said = f"{_signed(pair.difference, scale)} ({_limits(pair, scale)}); {_p_value(pair)}."
     differ = f": the difference in {scale.title} is {said}"

@@ -278,7 +278,7 @@ def with_ceiling(board: Board, split: SplitKey, scale: Scale) -> tuple[Scale, Ht
     rows = board.rows(CeilingRow, split)
     if not rows:
         why = _NO_CEILING.get(split.task)
-        return scale, None if why is None else el("p", el("small", f"Ceiling: not known. {why}"))
+        return scale, None if why is None else el("p", el("small", f"Ceiling: unknown. {why}"))
     titles = metric_titles()
     found = {titles[row.metric]: MetricValue(titles[row.metric], row.value, row.low, row.high) for row in rows}
     said = ", ".join(f"{title} {estimate(value)}" for title, value in found.items())

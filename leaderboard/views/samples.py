@@ -603,8 +603,8 @@ def edit_html(paragraph: str, deleted: str, added: str) -> Html:
     return join(
         [
             el("p", *pieces, _plain(paragraph[at:]), class_="hf-edit"),
-            el("p", el("small", "Taken out besides"), *missing, class_="hf-edit") if missing else None,
-            el("p", el("small", "Put in"), *(new or ["nothing"]), class_="hf-edit"),
+            el("p", el("small", "Also removed"), *missing, class_="hf-edit") if missing else None,
+            el("p", el("small", "Added"), *(new or ["nothing"]), class_="hf-edit"),
         ]
     )
 

@@ -160,7 +160,7 @@ def test_spans_are_marked_in_their_order() -> None:
 
 
 def test_a_span_that_is_not_there_is_named() -> None:
-    assert "Taken out besides missing" in shown(edit_html("one two", "missing", ""))
+    assert "Also removed missing" in shown(edit_html("one two", "missing", ""))
 
 
 def test_markup_stays_text_and_lines_stay_lines() -> None:

@@ -290,7 +290,7 @@ def test_tables_packed_by_gzip_or_zipped_on_a_mac_are_read(twelve: Any, how: str
 def test_a_form_that_is_not_read_is_named(twelve: Any, name: str) -> None:
     folder = twelve.write()
     (folder / name).write_bytes(b"x")
-    with fails_with("unknown-form", f"{name} is a form of the table that is not read"):
+    with fails_with("unknown-form", f"{name} is an unsupported form of the table"):
         run(folder)
 
 

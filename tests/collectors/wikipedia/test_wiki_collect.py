@@ -92,7 +92,7 @@ def test_revisions_out_of_order_of_time_are_sorted_and_told_of(wiki, tmp_path):
     crooked = wiki.write(tmp_path / "b.xml", other, wiki.page_xml("Mill", mixed))
     found = collect(QUARTER, [crooked], EditsSettings())
     assert list(found.candidates) == list(expected.candidates)
-    again = "pages had revisions out of order of time; they were read again, sorted by time and id."
+    again = "pages had revisions out of time order; they were read again, sorted by time and id."
     assert found.warnings == [f"b.xml: 1 {again}"]
     assert expected.warnings == ["a.xml: 1 pages have no revisions at all."]
     assert found.funnel.context["revisions"] == len(TEXTS) + 2
