@@ -19,7 +19,7 @@ from scipy.stats import linregress
 from hellofresh.core.files import read_model, read_models, write_bytes, write_json, write_jsonl
 from hellofresh.stats.intervals import t_quantile
 
-_LEAST = 5
+_LEAST = 5  # fewer points of a curve show no trend
 
 
 @dataclass(frozen=True, slots=True)

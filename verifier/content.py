@@ -24,7 +24,7 @@ RUN, UPLOADED = "run", "uploaded"
 MAJORITY, SINGLE, ALL_ROWS = "majority", "single", "all-rows"
 """`ALL_ROWS` is the single period of a data set."""
 NOT_ASKED = -3
-_LABEL = range(128)
+_LABEL = range(128)  # labels are stored in one byte
 _SAMPLE: Form = {
     **dict.fromkeys(("id", "task", "edition", "period", "group", "license"), str),
     "date": UTC_TIME,

@@ -25,8 +25,8 @@ MANIFEST = "manifest.json"
 UNFINISHED = ".unfinished"
 """A file in a table's folder while its shards are being downloaded."""
 
-_PIECE = 2**20
-_LARGE = 64 * 2**20
+_PIECE = 2**20  # bytes at a time, so that a shard is never in memory whole
+_LARGE = 64 * 2**20  # smaller tables cannot fill a disk, however much they shrink
 _DENSEST = 200  # real tables shrink to a fifth; a table that shrinks 40 times as much is not one of notes
 
 

@@ -24,7 +24,7 @@ from hellofresh.tasks.images import Media, media_of
 from hellofresh.tasks.samples import Sample, common_fields
 
 _COLUMNS = WantedColumns(("noteId",), texts=("summary",))
-_LARGEST_ID = 2**63 - 1
+_LARGEST_ID = 2**63 - 1  # X's ids are signed 64-bit numbers
 
 
 def fill_texts(
@@ -100,7 +100,7 @@ def _identified(released: Sequence[x_notes.WithheldMedia], post: FoundPost) -> t
     return tuple(replace(now, sha256=then.sha256, bytes=then.bytes) for now, then in pairs)
 
 
-_TELL_EVERY = 50
+_TELL_EVERY = 50  # often enough to see that it goes on, seldom enough for a log
 
 
 def with_pictures(

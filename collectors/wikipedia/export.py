@@ -39,7 +39,7 @@ from collectors.wikipedia.names import ENGLISH, wiki_names
 from collectors.wikipedia.wikitext import Revision, WikiPage, host_of
 from hellofresh.core.errors import SourceError, UsageError, missing_extra
 
-_CHUNK = 1 << 18
+_CHUNK = 1 << 18  # bytes at a time, of a file that may have gigabytes
 _LONGEST_TEXT = 1 << 26  # characters; MediaWiki's own limit is 2 MiB
 _ENCODINGS = frozenset({"utf-8", "utf-16", "us-ascii", "iso-8859-1"})
 """Encodings that Expat reads natively; it would use Python's codecs for others, many of which are not for texts."""

@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 from hellofresh.core.errors import RunError, UsageError, missing_extra
 
 _ATTEMPTS = 3
-_CONNECT_S = 10
+_CONNECT_S = 10  # a cluster that is up answers at once; dask's own default is longer than anybody waits
 _SAFE_PATH = "PYTHONSAFEPATH"
 """The variable that keeps a new Python from importing modules of its current folder."""
 

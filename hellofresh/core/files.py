@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError
 
 
-_MOST_TOML_BYTES = 1_000_000
-_MOST_DOTS = 1_000
+_MOST_TOML_BYTES = 1_000_000  # tables are written by hand
+_MOST_DOTS = 1_000  # the parser's time grows with the square of a key's dots
 MAX_DEPTH = 8
 """Default limit of nesting in untrusted JSON."""
 _BRACKETS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{}]')

@@ -18,7 +18,7 @@ import polars as pl
 
 from hellofresh.core.files import atomic_path
 
-_PROBE = 2**20
+_PROBE = 2**20  # polars hides the system's error: this much would fail on a full disk too
 _SYSTEM_ERROR = re.compile(r"\(os error (\d+)\)")
 _TYPES: Mapping[object, pl.DataType] = {
     str: pl.String(), int: pl.Int64(), float: pl.Float64(), bool: pl.Boolean(),

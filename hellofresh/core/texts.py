@@ -47,7 +47,7 @@ message, or that begins a call of a tool. In templates of 2023 to 2026 it is one
 (`Human:`, `### Instruction:`) are not tokens: the fence contains those.
 """
 _TURN_CHARACTERS = "<[|]`~\uff5c\uff1c\u3008\u2039\uff3b\u3010\u3014"
-_MARK_LENGTH = 12
+_MARK_LENGTH = 12  # 48 bits: a text that was written before the mark cannot hold it but by chance
 
 
 def hidden_character(text: str) -> str:

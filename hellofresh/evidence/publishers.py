@@ -26,7 +26,7 @@ Priority = Literal["high", "medium", "low"]
 PRIORITIES: tuple[Priority, ...] = get_args(Priority)
 COLUMNS = ("domain", "bias", "factuality", "quality", "category")
 _MOST_BYTES = 100_000_000
-_MOST_STEPS = 8
+_MOST_STEPS = 8  # lists rate sites and their sections, never deeper pages
 _GROUP_DOMAINS, _GROUP_CHARACTERS = 15, 240
 """Together with a query they stay within 50 words and 400 characters, the tightest limit of all providers (Brave's)."""
 _BIASES = {

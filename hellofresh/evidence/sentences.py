@@ -52,7 +52,7 @@ _TURNS = r"""(?:(?:
     |(?:لكن|ولكن|लेकिन|परंतु)\s|但|然而|不过|可是|其实|しかし|だが|でも|그러나|하지만)"""
 _BEGINS_TURNING = re.compile(rf"\W*(?:{_DENIES}|{_TURNS})", re.IGNORECASE | re.VERBOSE)
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
-_CHARACTERS_A_WORD = 12
+_CHARACTERS_A_WORD = 12  # a text without spaces must not count as one word
 
 
 def sentences(text: str) -> list[tuple[int, int]]:

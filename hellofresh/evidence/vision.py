@@ -146,6 +146,7 @@ def ocr_parameters() -> Parameters:
     return {f"ocr_{part.lower()}_sha256": sha256 for part, (_, sha256) in _WEIGHTS.items()}
 
 
+# of the longer side in pixels; a placement fits fewer than eight pairs by chance
 _KEYPOINTS, _KEYPOINT_SIDE, _LEAST_KEYPOINTS = 500, 512, 8
 _NEAREST, _PIXELS, _LARGEST_SCALE = 0.75, 4.0, 8.0  # the first is Lowe's ratio: clearly nearer than the next
 

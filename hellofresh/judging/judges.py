@@ -234,7 +234,7 @@ def powered_means(study: RatedStudy, judge: str) -> dict[str, PoweredMean]:
     return found
 
 
-_PARTS = 5
+_PARTS = 5  # folds of samples: a judge never learns from the sample that it scores
 _LEAST = 20
 """Fewest rated responses to train on."""
 

@@ -47,7 +47,7 @@ _RUDE = re.compile(
     re.IGNORECASE,
 )
 _LONG = re.compile(r"[^\W\d_]{4,}")
-_LEAST_SHOUTED = 4
+_LEAST_SHOUTED = 4  # letters; shorter words in capitals are mostly abbreviations
 _MOST_SHOUTED = 2
 
 

@@ -47,7 +47,7 @@ Whole = NDArray[np.int32]
 LEVELS = (0.0, 0.5, 1.0)
 """Values of ratings of level 0 (not helpful), 1 (somewhat) and 2 (helpful)."""
 _NOT_HELPFUL, _SOMEWHAT, _HELPFUL = range(3)
-_CAMP, _NEAR = 1 / 6, 0.15
+_CAMP, _NEAR = 1 / 6, 0.15  # the outer sixth on each side; the middle of the scale belongs to no camp
 _AHEAD = 1.3
 """Over-relaxation of raters' steps: below 2 the loss still falls, and fewer sweeps are needed."""
 _COMBINED, _CLOSE = 8, 0.03

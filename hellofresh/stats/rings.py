@@ -28,7 +28,7 @@ from hellofresh.stats.bridging import LEVELS, Bridging, trusted_ratings
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-LEAST_PARTNERS = 4
+LEAST_PARTNERS = 4  # friends who like the same posts come in twos and threes
 LEAST_SHARED = 5
 """Minimum shared posts of a pair to be tested."""
 _MOST_FAMOUS = 300

@@ -63,11 +63,11 @@ def has_split(folder: Path, split: Split) -> bool:
     return any((folder / name).exists() or (folder / name).is_symlink() for name in FILES[split])
 
 
-MAX_BYTES = 10_000_000
+MAX_BYTES = 10_000_000  # a split has at most thousands of lines; what is larger is another file
 MAX_INFO_BYTES = 16_000
 """Enough for the longest notes; bounded as the TOML parser's time grows with the square of a dotted key's length."""
 MAX_RECEIPT_BYTES = 200_000
-MAX_LINE_BYTES = 200_000
+MAX_LINE_BYTES = 200_000  # a ranking of a thousand documents fits
 MAX_DOCUMENTS = 1000
 """Most documents in one ranking."""
 MAX_FAULTS = 100

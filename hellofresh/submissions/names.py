@@ -14,12 +14,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 
-MAX_NAME = 80
+MAX_NAME = 80  # longer names are cut on every page, where two of them might look the same
 FOLDER_NAME = re.compile(r"(?!(?:con|prn|aux|nul|com\d|lpt\d)$)[a-z0-9][a-z0-9-]{0,39}", re.ASCII)
 _INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 _MARKUP = re.compile(r"[<>|`$\\{}]|\]\(|://")
 """Markup of HTML, Markdown, LaTeX, tables or a shell."""
-_MANY_MARKS = 4
+_MANY_MARKS = 4  # real scripts stack up to four; more overflow the line
 _IGNORABLE = (
     (0x00AD, 0x00AD), (0x034F, 0x034F), (0x061C, 0x061C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F),
     (0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF),

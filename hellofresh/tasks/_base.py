@@ -24,7 +24,7 @@ from hellofresh.tasks.samples import PROSPECTIVE, Candidate, Label, Sample
 
 Track = Literal["decisions", "statements", "responses", "retrieval"]
 """The site's heading for a task."""
-MOST_CLASSES = 7
+MOST_CLASSES = 7  # as many as the finest scale of verdicts in use (X-Fact)
 
 
 @dataclass(frozen=True, slots=True)

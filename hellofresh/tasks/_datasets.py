@@ -105,9 +105,9 @@ class DataSet:
         return next((file for file in self.files if file.name == name), None)
 
 
-_MOST_BYTES, _MOST_ARRAY = 8 * 2**30, 2 * 2**30
+_MOST_BYTES, _MOST_ARRAY = 8 * 2**30, 2 * 2**30  # an array is parsed whole, lines one by one
 MOST_LINE = 4 * 2**20
-_MOST_DEPTH = 12
+_MOST_DEPTH = 12  # files of all ten data sets nest less
 _GZIP = b"\x1f\x8b"
 
 

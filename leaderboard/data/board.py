@@ -36,7 +36,7 @@ ALL_PERIODS = "all"
 _ENTRY = ["system", "team", "provenance", "kind", "regime", "origin"]
 _LARGE = {"pairs", "samples", "answers", "transcripts", "questions", "responses", "documents"}
 """Tables with a row for each pair of systems, each sample with its texts, or each answer: too large for memory."""
-_MOST_REASONS = 5
+_MOST_REASONS = 5  # a visitor reads a few; the samples' page has all
 _Asked = ParamSpec("_Asked")
 _Answer = TypeVar("_Answer")
 

@@ -55,7 +55,7 @@ _MOST_ROWS = 25
 """Rows in the page itself; its script shows the others."""
 _BETWEEN = " [...] "
 _WAYS = "Requests, searches and pages in order, as the run recorded them."
-_MOST = 6000
+_MOST = 6000  # characters; a hostile answer must not make a page of megabytes
 _MOST_SOURCES = 20
 _FEWEST_FOR_STEPS = 3
 """Systems from which on the share of those that were right has steps."""

@@ -95,8 +95,8 @@ class FoundPost:
         return self.gone is None and not self.truncated
 
 
-_LONGEST_LINE = 16 * 2**20
-_MOST_DEPTH = 200
+_LONGEST_LINE = 16 * 2**20  # a post has a few kilobytes; without line ends a file would be read into memory whole
+_MOST_DEPTH = 200  # quoted posts nest; Python's parser would end in its recursion limit
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -206,7 +206,7 @@ _POSTERS = ("media_url_https", "preview_image_url")
 _DESCRIPTIONS = ("ext_alt_text", "alt_text")
 _LONGEST_DESCRIPTION = 1_000
 """Characters; X's own limit."""
-_MOST = 16
+_MOST = 16  # X allows four; a longer list is damaged, or not one of a post
 
 
 def media_in(*several: Several) -> tuple[Media, ...]:

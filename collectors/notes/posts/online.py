@@ -34,8 +34,8 @@ from hellofresh.core.net.retry import RateLimit, TryAgain
 from hellofresh.core.quarters import parse_utc, utc_text
 
 _FINAL = frozenset({PostStatus.DELETED, PostStatus.SUSPENDED, PostStatus.PROTECTED, PostStatus.AGE_RESTRICTED})
-_MOST_FAILED = 0.01
-_FAILURES_IN_A_ROW = 10
+_MOST_FAILED = 0.01  # posts without text drop out, and not by chance, so that more would bias the split
+_FAILURES_IN_A_ROW = 10  # single failures are the post's; this many are the service's, and each costs money or quota
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ SCHEMA = {"id": pl.String, "title": pl.String, "text": pl.String, "date": pl.Dat
 _PART = 20_000
 """Documents held in memory at once."""
 _MOST_ID_CHARACTERS = 200
-_MOST_CHARACTERS = 1_000_000
+_MOST_CHARACTERS = 1_000_000  # of one document; what is longer is a whole dump in one line
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,7 @@ def document_columns(path: Path, *columns: str, start: int = 0, rows: int | None
         raise DataError(f"not a readable Parquet file ({error})", where=str(path), code="bad-parquet") from error
 
 
-_MOST_QUERY_CHARACTERS = 20_000
+_MOST_QUERY_CHARACTERS = 20_000  # a long post with its quoted posts has fewer
 
 
 class Query(Strict):

@@ -92,7 +92,7 @@ def _stemmer() -> Callable[[str], str]:
 
 
 _FORMAT = 2
-_PART = 20_000
+_PART = 20_000  # documents of a part: its postings are held in memory, by each process
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ MAX_BODY = 4 * 2**20
 HIDDEN_KEY = 8
 """Fewest characters of a key that is hidden; a shorter one is a placeholder, and its letters stand in other words."""
 _JSON = {"Content-Type": "application/json", "Accept": "application/json"}
-_EXCERPT = 300
+_EXCERPT = 300  # enough to tell a login page from a proxy's error
 _RETRYABLE = frozenset({408, 409, 425, 429})
 _CODES = {
     400: "bad-request",

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from huggingface_hub.hf_api import RepoSibling
 
 _BRANCH = "main"
-_TIMEOUT_S = 300.0
+_TIMEOUT_S = 300.0  # the hub checks large files before it answers
 
 
 class HubRepository:

@@ -32,7 +32,7 @@ from hellofresh.stats.draws import WordingShare, draw_jointly, joint_region, wor
 from hellofresh.stats.metrics import NO_ANSWER
 from hellofresh.stats.paired import Comparison
 
-LEAST_RECALL = 0.2
+LEAST_RECALL = 0.2  # a prompt that says yes once and is right has a precision of 1
 _RESAMPLES = 2_000
 _NO_POSITIVE_CLASS = "The task has no positive class, whose precision and recall could be shown."
 _HALVES = ("precision, first half", "precision, second half", "recall, second half")

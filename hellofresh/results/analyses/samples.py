@@ -35,10 +35,10 @@ from hellofresh.stats.metrics import Metric, balanced_accuracy, class_recall
 from hellofresh.stats.paired import compare_parts
 from hellofresh.tasks.samples import Sample
 
-_LEAST_OF_SLICE = 8
+_LEAST_OF_SLICE = 8  # fewer samples give an interval as wide as the scale
 _LEAST_OF_CLASS = 3
 _LEAST_ASKED = 5
-_TOPIC_WORDS = 6
+_TOPIC_WORDS = 6  # the most frequent words of a split; rarer ones name single samples
 _WORD = re.compile(r"[^\W\d_]{5,}")
 _HOST = re.compile(r"https?://([^\s/:?#]+)", re.ASCII)
 _ADDRESS = re.compile(r"https?://\S+")
@@ -59,7 +59,7 @@ _PLAIN_WORDS = frozenset(
 _Slices = Mapping[str, Sequence[str | None]]
 """By factor, the slice of each sample, None for samples that belong to none. A sample may be in one of each factor."""
 _QUARTERS = ("lowest quarter", "second", "third", "highest quarter")
-_LEAST_BY_QUARTERS = 16
+_LEAST_BY_QUARTERS = 16  # four samples in each quarter of a factor
 _SIDES = {"before": "until the cutoff", "after": "after the cutoff"}
 _CUTOFF = ("Both sides of the cutoff", "Difference")
 
@@ -379,7 +379,8 @@ def _add_sides(result: Findings, system: System) -> None:
     result.rows.append(row | difference)
 
 
-_FOLDS = 5
+_FOLDS = 5  # each sample is judged by a classifier that has not seen its group
+# beyond these a classifier of words hardly improves, and takes minutes
 _LEAST_LEARNT, _MOST, _WORDS = 20, 10_000, 50_000
 
 

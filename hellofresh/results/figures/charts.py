@@ -18,7 +18,7 @@ from pydantic import Field, ValidationError
 from hellofresh.core.errors import DataError
 from hellofresh.core.strict import Strict
 
-_MOST_NAMED = 20
+_MOST_NAMED = 20  # a caption of more names is not read; the table has all
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,10 +23,10 @@ _GREY = "#808080"
 _NARROW = "windowSize()[0] < 640"
 _BELOW = "The table below has the numbers."
 _BARE: Specification = {"title": None, "ticks": False, "domain": False, "grid": False}
-_ROW_LETTERS, _LEGEND_LETTERS = 48, 30
+_ROW_LETTERS, _LEGEND_LETTERS = 48, 30  # longer names would leave no room for the marks
 _NARROW_LETTERS, _SIDE_LETTERS, _NAME_HEIGHT = 44, 22, 18
 """On narrow screens: letters of a line, along the side or half as wide, and the height of a name above its row."""
-_MOST_IN_LEGEND = 24
+_MOST_IN_LEGEND = 24  # more colours cannot be distinguished
 
 
 Specification: TypeAlias = dict[str, object]

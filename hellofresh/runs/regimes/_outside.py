@@ -19,8 +19,8 @@ from hellofresh.runs.regimes._base import Case, Need
 from hellofresh.tasks import get_task
 
 _LETTER = re.compile(r"[^\W_]")
-_CHARACTERS_A_WORD = 12
-_LONGEST_ADDRESS = 2000
+_CHARACTERS_A_WORD = 12  # a limit in words must also hold for texts without spaces
+_LONGEST_ADDRESS = 2000  # what browsers and servers take; longer ones carry data
 _T = TypeVar("_T")
 _V = TypeVar("_V", bound="PageVisit")
 

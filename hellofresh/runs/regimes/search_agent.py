@@ -29,7 +29,7 @@ from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Choice, Status
 from hellofresh.tasks.transcripts import AskedEvent, Event, NotedEvent
 
-_QUERY_CHARACTERS = 300
+_QUERY_CHARACTERS = 300  # search engines cut longer ones
 # At the beginning of a line in any case, whatever marks the line; within one only in capitals, after a sentence or a
 # gap, or after a heading that names no search of its own.
 _SEARCH = re.compile(
@@ -88,10 +88,10 @@ def normalised(query: str) -> str:
 _RATER = "rater"
 RESULT_CERTAINTY = "result-certainty"
 """The step, the text and the note of how certain the model is of a search's result."""
-_TURN_TOKENS = 1024
-_CERTAINTY_TOKENS = 15
-_RATIONALE_CHARACTERS = 2000
-_WHOLE_CHARACTERS = 400
+_TURN_TOKENS = 1024  # room to think aloud before a call or a decision
+_CERTAINTY_TOKENS = 15  # a number, perhaps with a word
+_RATIONALE_CHARACTERS = 2000  # the end, since reasons precede the decision
+_WHOLE_CHARACTERS = 400  # the most that providers of search take
 _SUMMARY = re.compile(r"\bsummary\W{0,4}:\W*", re.IGNORECASE)
 REHEARSED = "(any)"
 """Decision in a dry run: not a label, but not asked again either."""

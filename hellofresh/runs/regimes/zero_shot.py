@@ -24,8 +24,8 @@ from hellofresh.runs.regimes._reading import is_refusal, read_choice, without_ma
 from hellofresh.tasks.outputs import Choice, Output, Ranking, Response, Status
 from hellofresh.tasks.wikipedia_edits import proposed
 
-VISIBLE_TOKENS = 15
-_MOST_TOKENS_OF_A_RANKING = 4096
+VISIBLE_TOKENS = 15  # a word and some formatting; what a reasoning model hides comes on top
+_MOST_TOKENS_OF_A_RANKING = 4096  # a hundred ids of documents
 _TOKENS_A_WORD = 2
 _SOURCES = re.compile(r"^\W*sources?\W*:", re.IGNORECASE | re.MULTILINE)
 _LABEL = re.compile(r"^\W*(?:new |revised |improved )?paragraph\W*:\s*", re.IGNORECASE)

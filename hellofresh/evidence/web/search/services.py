@@ -40,8 +40,8 @@ from hellofresh.evidence.web.search.offline import BUNDLED, Corpus, CorpusSearch
 
 MOST_LINKS = 50
 """Links of one picture, before publishers are looked at."""
-_A_PAGE = 10
-_MOST_BYTES = 5_000_000
+_A_PAGE = 10  # results on a page of a search by picture
+_MOST_BYTES = 5_000_000  # a page of results has kilobytes
 _UNREACHED = "no connection"
 _SHUT_OUT = frozenset({401, 402, 403})
 """Statuses that say who may search, not what was looked for."""

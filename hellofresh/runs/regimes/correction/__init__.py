@@ -66,7 +66,7 @@ from hellofresh.tasks.transcripts import STANCES, AskedEvent, Event, NotedEvent
 
 QUERIER = "querier"
 _TOKENS_A_QUERY = 40
-_CHARACTERS = 300
+_CHARACTERS = 300  # of a query; search engines cut longer ones
 _NONE = re.compile(r"none\W*$", re.IGNORECASE)
 
 
@@ -110,7 +110,7 @@ def read_queries(text: str, most: int, words: int) -> tuple[tuple[str, ...], str
 
 OPENINGS = ("This post is misleading", "This post is not misleading")
 """How a response begins."""
-_TOKENS_A_WORD, _TOKENS_A_LINK = 2, 60
+_TOKENS_A_WORD, _TOKENS_A_LINK = 2, 60  # twice the words of most languages; a link is read letter by letter
 _LABEL_ALONE = re.compile(r"^\W*(?:sources?|links?|references?|read more|see|urls?)\W*$", re.IGNORECASE)
 _GAP = "\ue000"
 """Stands where an address was taken out; what a model writes cannot hold it."""

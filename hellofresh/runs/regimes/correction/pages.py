@@ -60,8 +60,8 @@ class TextRelevance:
 
 opened_encoder = cache(open_encoder)
 """The encoder of a name, opened once; raises `UsageError` if what it needs is not installed."""
-_WORDS_COMPARED = 2000
-_LIMITED_CHARACTERS = 150
+_WORDS_COMPARED = 2000  # what an encoder reads of a page at most, several times over
+_LIMITED_CHARACTERS = 150  # with the longest group of domains it stays within providers' 400 characters
 
 
 @dataclass(slots=True, kw_only=True)
@@ -293,7 +293,7 @@ class PageSearch:
 
 
 EXTRACTOR = "extractor"
-_TOKENS_A_WORD = 1.5
+_TOKENS_A_WORD = 1.5  # of a quotation in most languages
 _LABEL = re.compile(r"^\W{0,4}(REFUTES|SUPPORTS|QUOTES|CONTEXT|NONE)\b\W{0,4}(?=:|\s|$)[:\s]*", re.IGNORECASE)
 _KINDS = {"refutes": "refuting", "supports": "supporting", "quotes": "reported", "context": "context"}
 _AROUND = " \t\"'`*\u201c\u201d\u2018\u2019\u00ab\u00bb-"

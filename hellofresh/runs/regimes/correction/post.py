@@ -130,7 +130,7 @@ _LINK = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _TRAILING = ".,;:!?'\")]}*_\u2019\u201d\u3002"
-_MOST, _MOST_NESTED = 2000, 10
+_MOST, _MOST_NESTED = 2000, 10  # posts of hostile users must not take a regular expression's time
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +187,7 @@ def same_address(url: str) -> str:
 
 DESCRIBER = "describer"
 _CHARACTERS = 2000
-_LINE_CHARACTERS = 300
+_LINE_CHARACTERS = 300  # a line in a picture, or a name; what is longer is not one
 _CAPTION_TOKENS = 100
 _EXAM, _EXAM_TOKENS = {"shows": "yes", "adds": "no"}, 15
 """The steps that question a caption, each with the answer of one that holds."""
@@ -395,7 +395,7 @@ def _noted(number: int, text: str, source: str, image: Image, found: _Findings) 
     return NotedEvent(name="picture", values=values)
 
 
-_LEAST_SURNAME = 4
+_LEAST_SURNAME = 4  # shorter last names are often words, such as Li or May
 
 
 def names_person(text: str, name: str, *, by_surname: bool = False) -> bool:
