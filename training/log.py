@@ -20,6 +20,11 @@ from hellofresh.core.files import read_model, read_models, write_bytes, write_js
 from hellofresh.stats.intervals import t_quantile
 
 _LEAST = 5  # fewer points of a curve show no trend
+_LOGGED_AS = {
+    "loss": "loss", "held_out_loss": "eval_loss", "reward": "reward", "judge": "rewards/judge/mean", "kl": "kl",
+    "length": "completions/mean_length", "entropy": "entropy", "ndcg": "eval_ndcg@10",
+}  # fmt: skip
+"""Each column's name in the trainers of libraries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +52,6 @@ class LogRow:
     length: float | None = None
     entropy: float | None = None
     ndcg: float | None = None
-
-
-_LOGGED_AS = {
-    "loss": "loss", "held_out_loss": "eval_loss", "reward": "reward", "judge": "rewards/judge/mean", "kl": "kl",
-    "length": "completions/mean_length", "entropy": "entropy", "ndcg": "eval_ndcg@10",
-}  # fmt: skip
-"""Each column's name in the trainers of libraries."""
 
 
 def row_of(step: int, logs: Mapping[str, object]) -> LogRow | None:

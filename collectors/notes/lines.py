@@ -35,6 +35,13 @@ _TOLERATED = 0.001  # real dumps have a few broken lines; a wrong column makes n
 _HOPELESS = 1_000  # a file may begin badly: it is given up before its end only beyond this
 _INTEGER = re.compile(rb"[+-]?[0-9]{1,19}")
 _PARTICIPANT = re.compile(rb"[0-9A-Fa-f]{64}")
+SHORTEST_LINE = 20
+"""Minimal bytes of a line, including its newline."""
+
+_DIGITS = 19  # the length of note ids today; none is longer
+_TEN = np.uint64(10)  # a plain 10 would turn the unsigned numbers into floating-point ones
+_BITS = 22  # 4 MiB of flags: they fit in the processor's cache, and few ids share one
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # multiply-shift hashing
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,15 +228,6 @@ def split_good(block: bytes, first: int, layout: LineLayout, rejects: Rejects) -
         elif line:
             good.append(line + b"\n")
     return b"".join(good), headers
-
-
-SHORTEST_LINE = 20
-"""Minimal bytes of a line, including its newline."""
-
-_DIGITS = 19  # the length of note ids today; none is longer
-_TEN = np.uint64(10)  # a plain 10 would turn the unsigned numbers into floating-point ones
-_BITS = 22  # 4 MiB of flags: they fit in the processor's cache, and few ids share one
-_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # multiply-shift hashing
 
 
 def _places(numbers: np.ndarray[tuple[int], np.dtype[np.uint64]]) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:

@@ -40,6 +40,7 @@ _FIRST_ROW = 2
 _LONGEST_HEADER = 2**16  # a file of another kind may have no line end
 _ROWS_AT_ONCE = 50_000  # fewer make many small row groups, more need memory
 _PRIVATE = frozenset({"noteAuthorParticipantId", "raterParticipantId", "participantId"})
+_COLUMNS = tomllib.loads(Path(__file__).with_name("columns.toml").read_text("utf-8"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +62,6 @@ class DumpTable:
     columns: tuple[str, ...]
     aliases: tuple[tuple[str, str], ...] = ()
     new: frozenset[str] = frozenset()
-
-
-_COLUMNS = tomllib.loads(Path(__file__).with_name("columns.toml").read_text("utf-8"))
 
 
 def _table(title: str, stem: str, columns: str, subfolder: str = "", **aliases: str) -> DumpTable:

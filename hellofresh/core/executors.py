@@ -30,6 +30,8 @@ _SAFE_PATH = "PYTHONSAFEPATH"
 
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
+Pool = Callable[[], AbstractContextManager[Executor]]
+"""A function that opens a new executor at each call."""
 
 
 def completed(work: Coroutine[Any, Any, _Result]) -> _Result:
@@ -40,10 +42,6 @@ def completed(work: Coroutine[Any, Any, _Result]) -> _Result:
         return asyncio.run(work)  # noqa: TID251  # what all others call
     with ThreadPoolExecutor(1) as apart:
         return apart.submit(asyncio.run, work).result()  # noqa: TID251
-
-
-Pool = Callable[[], AbstractContextManager[Executor]]
-"""A function that opens a new executor at each call."""
 
 
 def process_pool(jobs: int) -> Pool:

@@ -28,6 +28,7 @@ _WORDS = {pl.String: "text", pl.Int64: "whole numbers", pl.Float64: "numbers", p
           pl.List: "lists"}  # fmt: skip
 
 Row = TypeVar("Row")
+_ENDS = ("", "_low", "_high")
 
 
 class BadTableError(ValueError):
@@ -40,9 +41,6 @@ class Estimate(NamedTuple):
     value: float
     low: float | None
     high: float | None
-
-
-_ENDS = ("", "_low", "_high")
 
 
 class _Column(NamedTuple):

@@ -48,6 +48,8 @@ message, or that begins a call of a tool. In templates of 2023 to 2026 it is one
 """
 _TURN_CHARACTERS = "<[|]`~\uff5c\uff1c\u3008\u2039\uff3b\u3010\u3014"
 _MARK_LENGTH = 12  # 48 bits: a text that was written before the mark cannot hold it but by chance
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""Beginnings of a cell that a spreadsheet takes for a formula."""
 
 
 def hidden_character(text: str) -> str:
@@ -111,10 +113,6 @@ class FencedText:
 
     text: str
     mark: str
-
-
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""Beginnings of a cell that a spreadsheet takes for a formula."""
 
 
 def disarmed(text: str) -> str:

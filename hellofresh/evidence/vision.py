@@ -44,6 +44,13 @@ _WEIGHTS = {
 _THREADS = 2
 _LEAST_SIDE = 16
 """Smallest side in pixels; smaller pictures make the engines fail."""
+# of the longer side in pixels; a placement fits fewer than eight pairs by chance
+_KEYPOINTS, _KEYPOINT_SIDE, _LEAST_KEYPOINTS = 500, 512, 8
+_NEAREST, _PIXELS, _LARGEST_SCALE = 0.75, 4.0, 8.0  # the first is Lowe's ratio: clearly nearer than the next
+
+
+_Keypoints = tuple[NDArray[np.float32], NDArray[np.float32]]
+"""Places and descriptors of a picture's keypoints."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,15 +151,6 @@ class RapidOcr:
 def ocr_parameters() -> Parameters:
     """Hashes of the reader's weights, also if it is not installed."""
     return {f"ocr_{part.lower()}_sha256": sha256 for part, (_, sha256) in _WEIGHTS.items()}
-
-
-# of the longer side in pixels; a placement fits fewer than eight pairs by chance
-_KEYPOINTS, _KEYPOINT_SIDE, _LEAST_KEYPOINTS = 500, 512, 8
-_NEAREST, _PIXELS, _LARGEST_SCALE = 0.75, 4.0, 8.0  # the first is Lowe's ratio: clearly nearer than the next
-
-
-_Keypoints = tuple[NDArray[np.float32], NDArray[np.float32]]
-"""Places and descriptors of a picture's keypoints."""
 
 
 @dataclass

@@ -70,6 +70,9 @@ _MAKERS = frozenset(
     {"api.openai.com", "api.anthropic.com", "generativelanguage.googleapis.com", "api.mistral.ai", "api.perplexity.ai"}
 )
 """Hosts at which a model is gone when its maker shuts it down."""
+_FAMILIES = {r"(chat)?gpt-|o\d": "openai", "claude-": "anthropic", "gemini-": "gemini"}
+"""The provider for each prefix of model ids."""
+_LOOPBACK = re.compile(r"(localhost|127(\.[0-9]{1,3}){3}|\[::1\])(:[0-9]+)?(/|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -536,10 +539,6 @@ def check_model_name(name: str) -> None:
         raise UnknownNameError("model", name, known, fix=_how_to_name(name))
 
 
-_FAMILIES = {r"(chat)?gpt-|o\d": "openai", "claude-": "anthropic", "gemini-": "gemini"}
-"""The provider for each prefix of model ids."""
-
-
 def _how_to_name(name: str) -> str:
     """Advice on the full name of a model given by its id only."""
     provider = next((provider for family, provider in _FAMILIES.items() if re.match(family, name)), "")
@@ -574,9 +573,6 @@ def bring_client(client: object, model: str | None) -> str:
     name = f"{_SDK_PROVIDER}:{model}"
     _BROUGHT[name] = HostedModel(name, _SDK_PROVIDER, table, _SDK, client)
     return name
-
-
-_LOOPBACK = re.compile(r"(localhost|127(\.[0-9]{1,3}){3}|\[::1\])(:[0-9]+)?(/|$)")
 
 
 def models_at(base_url: str | None, *models: str) -> list[str]:

@@ -41,6 +41,10 @@ _RIVALS = 10
 _MOST_ON_CARD = 200  # the card's counts of orders take time with the square of systems
 _MOST_BY_PERIOD = 40
 """Most entries whose pairs are also compared by period."""
+RaterTests = Mapping[tuple[str, str], tuple[ClusteredMean, float]]
+"""By the origins of two systems, their difference by the same raters and its adjusted p-value."""
+_Places = tuple[Ints, Ints]
+"""The numbers in a field of the first and the second entry of pairs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,10 +169,6 @@ def _common(systems: Sequence[System], ground: Bools) -> Bools:
     return found
 
 
-RaterTests = Mapping[tuple[str, str], tuple[ClusteredMean, float]]
-"""By the origins of two systems, their difference by the same raters and its adjusted p-value."""
-
-
 def standings_of(panel: Panel, *, resamples: int | None = None, tests: RaterTests | None = None) -> Standings:
     """Ranks of the systems of a split, and all its pairs.
 
@@ -268,10 +268,6 @@ def _with_fragility(panel: Panel, field: Field, tables: Floats, first: Standing)
     enough = [samples_to_overtake(said[own], said[k], metric) for k in nearest]
     to_lose = min((one for one in enough if one is not None), default=None)
     return replace(first, to_lose=to_lose, halves=halves_agree(tables, metric))
-
-
-_Places = tuple[Ints, Ints]
-"""The numbers in a field of the first and the second entry of pairs."""
 
 
 def _places(field: Field, *, ranked: bool) -> _Places:

@@ -34,6 +34,7 @@ WORD_COLUMNS = 2048  # a power of two; a response has about a hundred words, so 
 _TIMES = 20
 """Copies of each number of the relation, so that the penalty shrinks it less than a dimension of a vector."""
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*|[?!.]")
+WEIGHTS = "reward.npz"
 
 
 def pair_features(beside: tuple[str, FloatArray] | None, response: tuple[str, FloatArray]) -> FloatArray:
@@ -83,9 +84,6 @@ class ResponseRelevance:
 
         claims = np.array([fit([case.claim], vectors[case.response]) for case in cases], dtype=np.float64)
         return claims, np.array([fit(case.evidence, vectors[case.response]) for case in cases], dtype=np.float64)
-
-
-WEIGHTS = "reward.npz"
 
 
 @dataclass(frozen=True)

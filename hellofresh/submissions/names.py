@@ -38,6 +38,8 @@ _VENDORS = (
     "zhipu",
 )  # fmt: skip
 """Makers and families of models; readers would take an entry under such a name for the maker's own."""
+_SIGNS = dict.fromkeys(map(ord, "\N{TRADE MARK SIGN}\N{SERVICE MARK}\N{REGISTERED SIGN}\N{COPYRIGHT SIGN}"))
+"""Signs of trademarks, which a compatibility form would turn into letters."""
 
 
 def plain_text_fault(text: str, allowed: str = "") -> str:
@@ -76,10 +78,6 @@ def slug(name: str) -> str:
         return ""
     found = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:40].rstrip("-")
     return found if FOLDER_NAME.fullmatch(found) else ""
-
-
-_SIGNS = dict.fromkeys(map(ord, "\N{TRADE MARK SIGN}\N{SERVICE MARK}\N{REGISTERED SIGN}\N{COPYRIGHT SIGN}"))
-"""Signs of trademarks, which a compatibility form would turn into letters."""
 
 
 def vendor_in(name: str) -> str:

@@ -50,6 +50,10 @@ _VALUES = range(-1, MOST_CLASSES)
 """Codes of no answer and of labels, which may agree by chance."""
 
 _Floats = NDArray[np.float32]
+MOST_ENTRIES = 2
+"""Most entries of a team that count on a task and quarter."""
+_OTHER_NAMES = frozenset({"README.md", "TEAMS.toml", "example"})
+"""Other files and folders that may be in the folder of submissions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,12 +157,6 @@ def _same_errors(said: NDArray[np.int64], ids: Sequence[str], truth: Mapping[str
     either = marks.sum(axis=1)[:, None] + marks.sum(axis=1)[None, :] - marks @ marks.T
     found: NDArray[np.bool_] = (either >= _FEWEST) & (alike >= _SHARE * either)
     return found
-
-
-MOST_ENTRIES = 2
-"""Most entries of a team that count on a task and quarter."""
-_OTHER_NAMES = frozenset({"README.md", "TEAMS.toml", "example"})
-"""Other files and folders that may be in the folder of submissions."""
 
 
 class EntryOutcome(StrEnum):

@@ -76,6 +76,7 @@ _ROLES: Mapping[str, Literal["system", "user", "assistant"]] = {
     "user": "user",
     "assistant": "assistant",
 }
+_Tokens = Annotated[int, Field(ge=1, le=1_000_000)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +134,6 @@ class _Definition(Open):
 class _ToolEntry(Open):
     type: str = "function"
     function: _Definition | None = None
-
-
-_Tokens = Annotated[int, Field(ge=1, le=1_000_000)]
 
 
 class _StreamOptions(Open):

@@ -24,6 +24,18 @@ Cell = Text | tuple[Text, Text | None] | None
 """A cell's content, with the small text below it, if any."""
 Column = tuple[str, Text]
 """The kind of a column, used as the class of its cells, and its title."""
+FIRST = 5
+"""Number of the first column that can be hidden, from 1: rank, system, score and its drawing precede it."""
+Row = Mapping[str, Value]
+_LATEX = {char: f"\\{char}" for char in "{}$&#%_"} | {
+    "\\": r"\textbackslash{}",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+}
 
 
 class Marked(NamedTuple):
@@ -157,10 +169,6 @@ def card_section(card: Sequence[Row]) -> list[Html]:
     return [heading("Card", said), facts(rows)] if card else []
 
 
-FIRST = 5
-"""Number of the first column that can be hidden, from 1: rank, system, score and its drawing precede it."""
-
-
 def table_tools(
     columns: Iterable[str] = (),
     hidden: Collection[str] = (),
@@ -202,18 +210,6 @@ def table_tools(
         class_="hf-tools",
         role="search",
     )
-
-
-Row = Mapping[str, Value]
-_LATEX = {char: f"\\{char}" for char in "{}$&#%_"} | {
-    "\\": r"\textbackslash{}",
-    "^": r"\textasciicircum{}",
-    "~": r"\textasciitilde{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
-}
 
 
 def as_csv(rows: Sequence[Row]) -> str:

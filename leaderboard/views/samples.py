@@ -70,6 +70,22 @@ _AT_ONCE = 20
 _UNFOLDED = 12
 """Systems whose counts are shown at once: those of 60 stood before the samples, eight screens of a phone."""
 _OWN_WORDS = "Texts that systems gave with their answers. Neither they nor the pages behind the links were checked."
+_RANKING = "a ranking"
+_INSTEAD = (
+    pl.when(status="blocked").then(pl.lit("blocked")).when(pl.col("text").is_not_null()).then(pl.lit("a text"))
+    .when(pl.col("documents").is_not_null()).then(pl.lit(_RANKING)).otherwise(pl.lit("no answer"))
+)  # fmt: skip
+"""Words for a missing class."""
+_BARE: list[pl.Expr | str] = [
+    "id",
+    "origin",
+    "prompt",
+    "headline",
+    "label",
+    _INSTEAD.alias("instead"),
+    CHANCE.alias("chance"),
+]
+"""An answer without its texts."""
 
 
 def _compose(visit: Visit) -> None:
@@ -357,24 +373,6 @@ def marks_of(board: Board, split: SplitKey) -> Marks:
 def samples_of(board: Board, split: SplitKey, *wanted: pl.Expr) -> list[SampleRow]:
     """The samples of a split in the order of the page."""
     return SAMPLES.rows(board.frame(SampleRow, split, *wanted).sort("period", "id"))
-
-
-_RANKING = "a ranking"
-_INSTEAD = (
-    pl.when(status="blocked").then(pl.lit("blocked")).when(pl.col("text").is_not_null()).then(pl.lit("a text"))
-    .when(pl.col("documents").is_not_null()).then(pl.lit(_RANKING)).otherwise(pl.lit("no answer"))
-)  # fmt: skip
-"""Words for a missing class."""
-_BARE: list[pl.Expr | str] = [
-    "id",
-    "origin",
-    "prompt",
-    "headline",
-    "label",
-    _INSTEAD.alias("instead"),
-    CHANCE.alias("chance"),
-]
-"""An answer without its texts."""
 
 
 class _Reader:

@@ -98,6 +98,10 @@ _LINKS = ("a", "img", "iframe", "link", "meta", "abbr")
 """Elements whose titles speak of something else, or are read elsewhere."""
 _LONGEST_LABEL, _PART = 100, 12
 """Most characters of a label in an attribute, and of an element that is one part of a date."""
+_Number = tuple[str, int, int]
+"""Digits, where they begin and where they end."""
+_Day = tuple[int, int, str, bool]
+"""Where a date in a line begins and ends, the day, and whether only the month is written."""
 
 
 def end_of(text: str) -> datetime | None:
@@ -193,12 +197,6 @@ def _plain(text: str) -> str:
     """A text on one line in compatibility forms, years of eras as years."""
     line = _UNSEEN.sub("", " ".join(unicodedata.normalize("NFKC", text).split()))
     return _ERA_YEAR.sub(lambda era: f"{_ERAS[era[1]] + (1 if era[2] == '元' else int(era[2]))}年", line)
-
-
-_Number = tuple[str, int, int]
-"""Digits, where they begin and where they end."""
-_Day = tuple[int, int, str, bool]
-"""Where a date in a line begins and ends, the day, and whether only the month is written."""
 
 
 def _days(line: str) -> Iterator[_Day]:

@@ -113,6 +113,7 @@ _DELAY = re.compile(r'"retry_?delay"\s*:\s*"([^"]{1,20})"', re.IGNORECASE)
 
 # Tolerant reading: what a provider sends beside a text may be of any form, and never loses the text.
 _SEARCHED = 2_000
+_BEFORE = re.compile(r"(?:</?\w{1,10}>|[\W_])*")
 
 
 def found(value: object, *path: str | int) -> Any:
@@ -330,9 +331,6 @@ def addresses_in(items: Iterable[object]) -> tuple[str, ...]:
     """The distinct web addresses among arbitrary values, in their order."""
     texts = (whole_text(item).strip() for item in items if isinstance(item, str))
     return tuple(dict.fromkeys(text for text in texts if text.lower().startswith(("http://", "https://"))))
-
-
-_BEFORE = re.compile(r"(?:</?\w{1,10}>|[\W_])*")
 
 
 def answer_chances(tokens: Sequence[tuple[str, Sequence[tuple[object, object]]]]) -> Mapping[str, float] | None:

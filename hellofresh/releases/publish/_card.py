@@ -40,35 +40,6 @@ LICENCES = {
     **dict.fromkeys(("LicenseRef-X-content", "LicenseRef-research-only", "LicenseRef-not-stated"), "other"),
 }
 """The hub's name for each licence."""
-
-
-class CardTexts(Strict):
-    """The paragraphs that all cards, or all of a kind, share."""
-
-    bundled: str
-    partly: str
-    about: str
-    prospective: str
-    checking: str
-    taking_down: str
-
-
-@cache
-def card_texts() -> CardTexts:
-    """Read the shared paragraphs."""
-    return as_model(CardTexts, _toml("card.toml"), where="card.toml")
-
-
-@cache
-def statements() -> dict[str, DataStatement]:
-    """The statements on the data of this project's tasks, by task."""
-    return as_model(dict[str, DataStatement], _toml("statements.toml"), where="statements.toml")
-
-
-def _toml(name: str) -> object:
-    return parse_toml(files("hellofresh.releases.publish").joinpath(name).read_bytes())
-
-
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 _CATEGORIES: Mapping[type[Output], str] = {Response: "text-generation", Ranking: "text-retrieval"}
 
@@ -98,6 +69,37 @@ _NAMES: Mapping[Kind, tuple[str, str]] = {
     pl.Date(): ("date32", "sc:Date"),
 }
 """Names of column types on the hub and in Croissant."""
+_BALANCED = (
+    "In each period of a quarter all labels are equally frequent, which they are not in the world: rates cannot be "
+    "read off."
+)
+
+
+class CardTexts(Strict):
+    """The paragraphs that all cards, or all of a kind, share."""
+
+    bundled: str
+    partly: str
+    about: str
+    prospective: str
+    checking: str
+    taking_down: str
+
+
+@cache
+def card_texts() -> CardTexts:
+    """Read the shared paragraphs."""
+    return as_model(CardTexts, _toml("card.toml"), where="card.toml")
+
+
+@cache
+def statements() -> dict[str, DataStatement]:
+    """The statements on the data of this project's tasks, by task."""
+    return as_model(dict[str, DataStatement], _toml("statements.toml"), where="statements.toml")
+
+
+def _toml(name: str) -> object:
+    return parse_toml(files("hellofresh.releases.publish").joinpath(name).read_bytes())
 
 
 def title_of(parts: Sequence[PublishedPart]) -> str:
@@ -105,12 +107,6 @@ def title_of(parts: Sequence[PublishedPart]) -> str:
     if all(part.bundled for part in parts):
         return "HelloFresh (bundled sample)"
     return "HelloFresh (partly bundled sample)" if any(part.bundled for part in parts) else "HelloFresh"
-
-
-_BALANCED = (
-    "In each period of a quarter all labels are equally frequent, which they are not in the world: rates cannot be "
-    "read off."
-)
 
 
 def card(parts: Sequence[PublishedPart], corpora: Sequence[SearchedCorpus], rows: Mapping[PurePosixPath, int]) -> str:

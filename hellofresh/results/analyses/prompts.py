@@ -39,6 +39,10 @@ _HALVES = ("precision, first half", "precision, second half", "recall, second ha
 _WORDING = ("Each prompt", "What is due to the wording")
 _READ = ("counted as wrong", "left out")
 _SILENT = {"no readable answer": NO_ANSWER, "blocked": BLOCKED}
+_BASE, _PLACEBO, _SEARCH = "zero-shot", "placebo", "web-search"
+_ALL_SAMPLES = "all samples"
+_Pair = tuple[System, PromptOutputs, Comparison]
+"""A system's answers with one prompt, and how they compare with those under another regime, adjusted for all pairs."""
 
 
 def _has_positive_class(panel: Panel) -> bool:
@@ -272,12 +276,6 @@ def parsing(panel: Panel) -> AnalysisResult:
         return missing("No system has answers on samples of two classes.")
     series = Series("answers that cannot be read", _READ)
     return result.drawn(Chart("intervals", Axis(panel.task.headline.title), series=series))
-
-
-_BASE, _PLACEBO, _SEARCH = "zero-shot", "placebo", "web-search"
-_ALL_SAMPLES = "all samples"
-_Pair = tuple[System, PromptOutputs, Comparison]
-"""A system's answers with one prompt, and how they compare with those under another regime, adjusted for all pairs."""
 
 
 def _compare_regimes(panel: Panel, first: str, second: str) -> Sequence[_Pair]:

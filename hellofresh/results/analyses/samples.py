@@ -62,6 +62,9 @@ _QUARTERS = ("lowest quarter", "second", "third", "highest quarter")
 _LEAST_BY_QUARTERS = 16  # four samples in each quarter of a factor
 _SIDES = {"before": "until the cutoff", "after": "after the cutoff"}
 _CUTOFF = ("Both sides of the cutoff", "Difference")
+_FOLDS = 5  # each sample is judged by a classifier that has not seen its group
+# beyond these a classifier of words hardly improves, and takes minutes
+_LEAST_LEARNT, _MOST, _WORDS = 20, 10_000, 50_000
 
 
 @analysis(
@@ -377,11 +380,6 @@ def _add_sides(result: Findings, system: System) -> None:
         n, value, made_of = (one.interval.n, one.value, one.interval) if one else (None, None, None)
         row |= {f"{side}_n": n, **limited(side, value, made_of)}
     result.rows.append(row | difference)
-
-
-_FOLDS = 5  # each sample is judged by a classifier that has not seen its group
-# beyond these a classifier of words hardly improves, and takes minutes
-_LEAST_LEARNT, _MOST, _WORDS = 20, 10_000, 50_000
 
 
 @analysis(

@@ -31,6 +31,13 @@ _MOST_IN_LEGEND = 24  # more colours cannot be distinguished
 
 Specification: TypeAlias = dict[str, object]
 """A part of a Vega-Lite specification, as the library takes it."""
+_CONFIG = {
+    "view": {"stroke": None},
+    "axis": {"labelFontSize": 12, "titleFontSize": 12},
+    "legend": {"labelFontSize": 12},
+}
+_Drawing: TypeAlias = tuple[list[Specification], float]
+"""A chart's layers from the back to the front, each with its data, and its height."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +105,6 @@ class _Look:
         scale = {"domain": list(self.names), "range": list(values)}
         kept = legend if self.legend else None
         return {"field": "series", "type": "nominal", "scale": scale, "legend": kept, "title": self.title}
-
-
-_CONFIG = {
-    "view": {"stroke": None},
-    "axis": {"labelFontSize": 12, "titleFontSize": 12},
-    "legend": {"labelFontSize": 12},
-}
 
 
 def place(figure: Figure, marks: Sequence[Mark], question: str, *, narrow: bool = False) -> list[PlacedChart]:
@@ -212,10 +212,6 @@ def _row_axis(look: _Look) -> Specification:
     if not look.row_names:
         return _BARE | {"labels": False}
     return _BARE | {"labelLimit": 0, "labelPadding": 8}
-
-
-_Drawing: TypeAlias = tuple[list[Specification], float]
-"""A chart's layers from the back to the front, each with its data, and its height."""
 
 
 def _layer(kind: str, encoding: Specification, **look: object) -> Specification:

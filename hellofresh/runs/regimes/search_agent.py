@@ -43,6 +43,33 @@ _SEARCH = re.compile(
 # Some models write the result themselves, on the same line.
 _INVENTED = re.compile(r"\s*\bsearch results?\s*:.*$", re.IGNORECASE)
 _AROUND = " \t*_`"
+_RATER = "rater"
+RESULT_CERTAINTY = "result-certainty"
+"""The step, the text and the note of how certain the model is of a search's result."""
+_TURN_TOKENS = 1024  # room to think aloud before a call or a decision
+_CERTAINTY_TOKENS = 15  # a number, perhaps with a word
+_RATIONALE_CHARACTERS = 2000  # the end, since reasons precede the decision
+_WHOLE_CHARACTERS = 400  # the most that providers of search take
+_SUMMARY = re.compile(r"\bsummary\W{0,4}:\W*", re.IGNORECASE)
+REHEARSED = "(any)"
+"""Decision in a dry run: not a label, but not asked again either."""
+_TOOL = Tool("search", "Searches the web and reports what it finds, with sources.", "query")
+_SILENT = "(nothing)"
+"""Replaces an empty answer, since providers refuse an empty turn."""
+_STEPS = (
+    "tool",
+    "result",
+    "more",
+    "last",
+    "repeated",
+    "again",
+    "given",
+    "summary",
+    "connector",
+    "connector-dated",
+    "certainty",
+    "leaning",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,35 +110,6 @@ def read_call(answer: Answer) -> Turn:
 def normalised(query: str) -> str:
     """Normal form of a query, equal for equivalent queries."""
     return " ".join(re.findall(r"\w+", query.casefold()))
-
-
-_RATER = "rater"
-RESULT_CERTAINTY = "result-certainty"
-"""The step, the text and the note of how certain the model is of a search's result."""
-_TURN_TOKENS = 1024  # room to think aloud before a call or a decision
-_CERTAINTY_TOKENS = 15  # a number, perhaps with a word
-_RATIONALE_CHARACTERS = 2000  # the end, since reasons precede the decision
-_WHOLE_CHARACTERS = 400  # the most that providers of search take
-_SUMMARY = re.compile(r"\bsummary\W{0,4}:\W*", re.IGNORECASE)
-REHEARSED = "(any)"
-"""Decision in a dry run: not a label, but not asked again either."""
-_TOOL = Tool("search", "Searches the web and reports what it finds, with sources.", "query")
-_SILENT = "(nothing)"
-"""Replaces an empty answer, since providers refuse an empty turn."""
-_STEPS = (
-    "tool",
-    "result",
-    "more",
-    "last",
-    "repeated",
-    "again",
-    "given",
-    "summary",
-    "connector",
-    "connector-dated",
-    "certainty",
-    "leaning",
-)
 
 
 class LookUpSettings(ChoiceSettings):
