@@ -20,11 +20,11 @@ from hellofresh.core.files import read_model, read_models, write_bytes, write_js
 from hellofresh.stats.intervals import t_quantile
 
 _LEAST = 5  # fewer points of a curve show no trend
+# Each column's name in the trainers of libraries.
 _LOGGED_AS = {
     "loss": "loss", "held_out_loss": "eval_loss", "reward": "reward", "judge": "rewards/judge/mean", "kl": "kl",
     "length": "completions/mean_length", "entropy": "entropy", "ndcg": "eval_ndcg@10",
 }  # fmt: skip
-"""Each column's name in the trainers of libraries."""
 
 
 @dataclass(frozen=True, slots=True)

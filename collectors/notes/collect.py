@@ -57,8 +57,8 @@ _FEW_MISSING, _TOLERATED = 5, 0.01  # notes without a row in the other table
 _RATING_COLUMNS = WantedColumns(("noteId",), texts=("raterParticipantId",), extra=(_BUCKET,))
 _NO_KEYS = pl.DataFrame(schema={"noteId": pl.Int64, "content": pl.UInt64})
 _IDS = (1_345_000_000_000_000_000, 4_000_000_000_000_000_000)  # of 2021, when notes began, to 2040; others are not X's
+# When an id was made (https://en.wikipedia.org/wiki/Snowflake_ID), in ms.
 _ID_MS = (pl.col("noteId") // 2**22) + 1_288_834_974_657
-"""When an id was made (https://en.wikipedia.org/wiki/Snowflake_ID), in ms."""
 _WHEN_WRITTEN = pl.col("createdAtMillis").is_between(_ID_MS - DAY_MS, _ID_MS + DAY_MS)
 _CONTRADICTS_ID = pl.col("noteId").is_between(*_IDS) & ~_WHEN_WRITTEN
 _LATEST_LOCK_MS = 3 * 365 * DAY_MS  # after the newest note: notes of 2021 were locked late, but none decades later

@@ -30,6 +30,7 @@ _WORDS = {
     for language, words in tomllib.loads(Path(__file__).with_name("small_words.toml").read_text("utf-8")).items()
 }
 
+# First words of the Unicode names of a language's letters.
 _SCRIPTS: Mapping[str, Set[str]] = {
     **{language: {"LATIN"} for language in _WORDS},
     **{language: {"CYRILLIC"} for language in ("ru", "uk", "bg", "sr")},
@@ -42,7 +43,6 @@ _SCRIPTS: Mapping[str, Set[str]] = {
     "hi": {"DEVANAGARI"},
     "th": {"THAI"},
 }
-"""First words of the Unicode names of a language's letters."""
 
 KNOWN = frozenset(_SCRIPTS)
 """Recognised languages; if another one is requested, no text is foreign."""

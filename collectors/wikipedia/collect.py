@@ -42,8 +42,8 @@ _BETWEEN_REPORTS_S = 2.0
 _LATE = "pages whose revisions had to be put in order of time"
 _JOINED = "pages that were joined from several files"
 _UNCHECKED = "joined pages without a list of their files"
+# Figures of a decision that come with its label.
 _FACTS = ("revert_delay_s", "survived_edits", "required_edits", "distinct_users")
-"""Figures of a decision that come with its label."""
 _REPEATED = "revisions that were there twice"
 _IN_SENTENCES = "decided edits of a paragraph with a template that a reader sees"
 

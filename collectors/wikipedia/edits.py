@@ -18,8 +18,7 @@ from collectors.settings import Kind
 from collectors.wikipedia.wikitext import Snapshot, WikiSection
 
 _MOST_COMPARISONS = 1_000_000  # beyond it a comparison takes seconds, and only vandalism does so
-_Place = tuple[int, int] | tuple[int, None] | tuple[None, int]
-"""Old and new index of a changed paragraph."""
+_Place = tuple[int, int] | tuple[int, None] | tuple[None, int]  # old and new index of a changed paragraph
 _LIKE = 0.5  # share of common words, for two paragraphs to be versions of one
 _LARGEST = 900  # pairs to compare; a larger rewrite changes too many paragraphs anyway
 _TOKEN = re.compile(r"\w+|\W")

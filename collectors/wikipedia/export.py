@@ -41,8 +41,8 @@ from hellofresh.core.errors import SourceError, UsageError, missing_extra
 
 _CHUNK = 1 << 18  # bytes at a time, of a file that may have gigabytes
 _LONGEST_TEXT = 1 << 26  # characters; MediaWiki's own limit is 2 MiB
+# Encodings that Expat reads natively; it would use Python's codecs for others, many of which are not for texts.
 _ENCODINGS = frozenset({"utf-8", "utf-16", "us-ascii", "iso-8859-1"})
-"""Encodings that Expat reads natively; it would use Python's codecs for others, many of which are not for texts."""
 _SCHEMAS = tuple(f"0.{minor}" for minor in range(3, 12))  # what is read here is the same in all of them
 _MAGIC = {
     b"\x1f\x8b": "gzip",
@@ -79,11 +79,11 @@ _CHILDREN = {
     "upload": "timestamp contributor comment filename archivename src size sha1base36 rel contents",
     "logitem": "id timestamp contributor comment type action text logtitle params",
 }
+# What may stand in what (https://www.mediawiki.org/xml/export-0.11.xsd).
 _ALLOWED = {parent: frozenset(names.split()) for parent, names in _CHILDREN.items()}
-"""What may stand in what (https://www.mediawiki.org/xml/export-0.11.xsd)."""
 _KNOWN = frozenset().union(*_ALLOWED.values())
+# What has text and no elements.
 _LEAVES = _KNOWN - _ALLOWED.keys() - {"discussionthreadinginfo", "redirect", "contents"}
-"""What has text and no elements."""
 _NOTHING: frozenset[str] = frozenset()
 _SHA1 = re.compile(r"[0-9a-z]{31}|[0-9a-f]{40}")
 _ENDINGS = (".xml", ".xml.gz", ".xml.bz2", ".xml.xz", ".xml.7z", ".gz", ".bz2", ".xz", ".7z")

@@ -260,11 +260,11 @@ _FILTERS: Mapping[str, Callable[[str, Call], str]] = {
 }
 
 
+# Words between the values of `convert` (https://en.wikipedia.org/wiki/Template:Convert#Ranges_of_values).
 _RANGES = {
     **{"to": " to ", "to(-)": " to ", "to-": " to ", "and": " and ", "&": " and ", "or": " or ", "by": " by "},
     **{"x": " × ", "×": " × ", "xx": " × ", "*": " × ", "-": "–", "–": "–", "+/-": " ± ", "±": " ± ", ",": ", "},
 }
-"""Words between the values of `convert` (https://en.wikipedia.org/wiki/Template:Convert#Ranges_of_values)."""
 _UNITS = {
     **{"sqmi": "sq mi", "sqft": "sq ft", "sqyd": "sq yd", "sqkm": "km^2", "F": "°F", "C": "°C", "kph": "km/h"},
     **{"cuft": "cu ft", "cuyd": "cu yd", "cuin": "cu in", "impgal": "imp gal", "usgal": "US gal", "USgal": "US gal"},

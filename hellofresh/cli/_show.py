@@ -34,8 +34,7 @@ if TYPE_CHECKING:
 _WIDE = 140  # characters from which on all metrics fit in a row
 _UNCHANGED = " (nothing has changed, skipped)"
 _HIDDEN_COLUMNS = frozenset({"team", "kind", "smoke_test", "prompt"})
-_SHOWN = 4
-"""Maximum metrics in a table, the headline first."""
+_SHOWN = 4  # maximum metrics in a table, the headline first
 _EXCERPT = 300  # about four lines of a terminal
 
 

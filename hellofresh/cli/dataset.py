@@ -17,6 +17,7 @@ from hellofresh.judging.study import RatingPhase
 from hellofresh.releases.draw.frozen import FrozenRelease
 from hellofresh.tasks import get_task
 
+# Contents of the authors' files at the commit that names the edition.
 _MUSE_RELEASED = {
     "posts": 247,
     "counting posts": 232,
@@ -24,7 +25,6 @@ _MUSE_RELEASED = {
     "rated responses": 1_280,
     "rated links": 2_040,
 }
-"""Contents of the authors' files at the commit that names the edition."""
 
 
 def imported_editions(workspace: Workspace, dataset: DataSet) -> list[tuple[Frozen, str]]:

@@ -25,8 +25,7 @@ from hellofresh.core.errors import RunError, UsageError, missing_extra
 
 _ATTEMPTS = 3
 _CONNECT_S = 10  # a cluster that is up answers at once; dask's own default is longer than anybody waits
-_SAFE_PATH = "PYTHONSAFEPATH"
-"""The variable that keeps a new Python from importing modules of its current folder."""
+_SAFE_PATH = "PYTHONSAFEPATH"  # the variable that keeps a new Python from importing modules of its current folder
 
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")

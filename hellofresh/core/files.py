@@ -29,8 +29,8 @@ _MOST_TOML_BYTES = 1_000_000  # tables are written by hand
 _MOST_DOTS = 1_000  # the parser's time grows with the square of a key's dots
 MAX_DEPTH = 8
 """Default limit of nesting in untrusted JSON."""
+# Strings, also unfinished ones, and brackets; possessive, so matching takes linear time.
 _BRACKETS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{}]')
-"""Strings, also unfinished ones, and brackets; possessive, so matching takes linear time."""
 
 
 _TEMPORARY = re.compile(r"\..+\.([0-9a-f]{6})-([0-9]{1,10})-[A-Za-z0-9_]{8}")

@@ -50,8 +50,7 @@ from hellofresh.stats.multiway import ClusteredMean
 RANKS_FROM = 0.65
 """The lower limit of a judge's pairwise accuracy must exceed this for its scores to rank systems."""
 _PARTS = 5  # folds of samples: a judge never learns from the sample that it scores
-_LEAST = 20
-"""Fewest rated responses to train on."""
+_LEAST = 20  # fewest rated responses to train on
 
 
 @dataclass(frozen=True, slots=True)

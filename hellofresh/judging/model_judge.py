@@ -67,8 +67,8 @@ from hellofresh.tasks.samples import Sample
 _PROMPT = "judge"
 _MOST_TOKENS_A_CRITERION = 40  # a number, its criterion and some formatting
 _MOST_TOKENS_AN_ANSWER = 15  # a word; more is a model that explains itself
+# Which response an answer prefers, as in `PairChoice`: the post is text 1, so the responses are texts 2 and 3.
 _PREFERRED = {"2": 1, "3": 2, "0": 0}
-"""Which response an answer prefers, as in `PairChoice`: the post is text 1, so the responses are texts 2 and 3."""
 _PAIRS = "pairs.jsonl"
 
 

@@ -60,8 +60,7 @@ from hellofresh.tasks.corrections import MisleadingPost
 from hellofresh.tasks.samples import Candidate, Label
 
 _FOLDER = "eval/data/"
-_MOST_BYTES = 64_000_000
-"""Of one file; the largest has 1.5 MB."""
+_MOST_BYTES = 64_000_000  # of one file; the largest has 1.5 MB
 _RATED_COLUMNS = ("post_id", "response_id", "username", "label", "response_text", "response_type")
 MUSE_EDITION = Frozen("muse-study", "94662cc")
 """The study at the commit of the authors' repository that released it."""
@@ -91,13 +90,12 @@ class _Layout(Strict):
 _LAYOUT = as_model(_Layout, parse_toml((resources.files(__package__) / "muse.toml").read_bytes()), where="muse.toml")
 SYSTEMS, _SAME_AS = _LAYOUT.systems, _LAYOUT.same_as
 """Each system and its column; whose response a mark in a column stands for."""
+# The file of each criterion and its labels, the worst first; numbers where there are none.
 _QUESTIONS = {name: (asked.file, tuple(asked.labels)) for name, asked in _LAYOUT.questions.items()}
-"""The file of each criterion and its labels, the worst first; numbers where there are none."""
 _MORE_LABELS: dict[str, dict[str, int | None]] = {
     name: {**asked.also, **dict.fromkeys(asked.undecided)} for name, asked in _LAYOUT.questions.items()
 }
-_KINDS = ("unimodal", "multimodal")
-"""Posts without and with pictures."""
+_KINDS = ("unimodal", "multimodal")  # posts without and with pictures
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,7 @@ from hellofresh.models.tables import (
 from hellofresh.models.wires import WIRES
 from hellofresh.tasks import TASKS
 
+# Descriptions of retrievers that need no file, for the list of models.
 _RETRIEVERS: Mapping[str, str] = {
     "tf-idf": "Retriever: TF-IDF, the cosine of weighted word counts.",
     "bm25": "Retriever: BM25 over stemmed words.",
@@ -60,18 +61,17 @@ _RETRIEVERS: Mapping[str, str] = {
     "hybrid": "Retriever: BM25 and MiniLM, their rankings put together.",
     "bm25+minilm": "Retriever in two stages: BM25, its first 20 documents put in order by MiniLM.",
 }
-"""Descriptions of retrievers that need no file, for the list of models."""
 IN_FLIGHT = 8
 """Default number of concurrent requests."""
+# The abilities that are part of a model's identity.
 _IDENTIFYING = ("sent_parameters", "dropped", "hidden_tokens", "logprobs", "system_messages")
-"""The abilities that are part of a model's identity."""
 _ACCOUNT = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
+# Hosts at which a model is gone when its maker shuts it down.
 _MAKERS = frozenset(
     {"api.openai.com", "api.anthropic.com", "generativelanguage.googleapis.com", "api.mistral.ai", "api.perplexity.ai"}
 )
-"""Hosts at which a model is gone when its maker shuts it down."""
+# The provider for each prefix of model ids.
 _FAMILIES = {r"(chat)?gpt-|o\d": "openai", "claude-": "anthropic", "gemini-": "gemini"}
-"""The provider for each prefix of model ids."""
 _LOOPBACK = re.compile(r"(localhost|127(\.[0-9]{1,3}){3}|\[::1\])(:[0-9]+)?(/|$)")
 
 
@@ -362,10 +362,9 @@ _OPENAI, _KEY, _ADDRESS = "https://api.openai.com/v1", "OPENAI_API_KEY", "OPENAI
 
 
 _SDK_PROVIDER = "openai-sdk"
+# Provider table for a client of the SDK, which has its own address and keys.
 _SDK = ProviderTable(kind="openai-sdk", base_url=_OPENAI)
-"""Provider table for a client of the SDK, which has its own address and keys."""
-_BROUGHT: dict[str, HostedModel] = {}
-"""Models of the clients passed to this process, by name."""
+_BROUGHT: dict[str, HostedModel] = {}  # models of the clients passed to this process, by name
 
 
 class HostedTables(Strict):

@@ -62,8 +62,7 @@ _WHY_ROUGH = ("may hold the truth in as few as 90% of cases, not 95%: too few it
               f"(Cochran's rule), or fewer than {FEW_APART} on which the two differ.")  # fmt: skip
 # the usual power; no one collects more items; beyond, the tail's formula loses its digits
 _POWER, _MOST_NEEDED, _FAR = 0.8, 10_000_000, 30.0
-_MANY_CELLS = 1_000_000
-"""With more cells, resamples are drawn of clusters in random blocks."""
+_MANY_CELLS = 1_000_000  # with more cells, resamples are drawn of clusters in random blocks
 
 
 @dataclass(frozen=True, slots=True)

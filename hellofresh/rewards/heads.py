@@ -31,8 +31,7 @@ from hellofresh.evidence.retrieval.rerank import checked_weights
 from hellofresh.rewards.base import Beside, FloatArray, RewardCard, RewardCase
 
 WORD_COLUMNS = 2048  # a power of two; a response has about a hundred words, so that few of them meet
-_TIMES = 20
-"""Copies of each number of the relation, so that the penalty shrinks it less than a dimension of a vector."""
+_TIMES = 20  # copies of each number of the relation, so that the penalty shrinks it less than a dimension of a vector
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*|[?!.]")
 WEIGHTS = "reward.npz"
 

@@ -33,8 +33,7 @@ from hellofresh.stats.metrics import mean, ratio
 _SHARE = mean("share", (0.0, 1.0))
 SKEWED = 0.8
 """From this share of one answer on, read the observed agreement, since kappa is uninformative."""
-_Tables = tuple[Ints, Floats]
-"""The clusters of a pair, and a table of each."""
+_Tables = tuple[Ints, Floats]  # the clusters of a pair, and a table of each
 
 
 class Weighting(StrEnum):

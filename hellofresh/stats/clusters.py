@@ -21,8 +21,7 @@ from hellofresh.stats.metrics import Metric, ratio
 
 LEVEL = 0.95
 """Nominal coverage of all intervals."""
-_CHUNK = 4_000_000
-"""Maximum weights drawn at once, which bounds memory to a few tens of megabytes."""
+_CHUNK = 4_000_000  # maximum weights drawn at once, which bounds memory to a few tens of megabytes
 
 
 @dataclass(frozen=True, slots=True)

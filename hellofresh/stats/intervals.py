@@ -77,8 +77,7 @@ LEAST_OF_CLASS = FEW_CLUSTERS
 """For a mean over classes: minimum effective clusters of every class."""
 LEAST_OF_LOGS = 96
 """Minimum effective clusters for the log score, whose spread depends on few; below, they count as an eighth."""
-_COCHRAN = 25
-"""Times the square of the skewness of numbers: the clusters that a mean of them needs."""
+_COCHRAN = 25  # times the square of the skewness of numbers: the clusters that a mean of them needs
 LOPSIDED = 0.25
 """Minimum ratio of effective clusters to clusters of a reliable interval."""
 Limits = tuple[Floats, Floats]

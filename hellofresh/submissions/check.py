@@ -44,14 +44,10 @@ from hellofresh.tasks import TASKS, Task, get_task
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Split
 
 _INTENDED = "If this is intended, change nothing."
-_HASHED = {"id", "label", "confidence", "rationale", "sources"}
-"""Fields that are always hashed, even if empty."""
-_SPARE_LINES = 1000
-"""Extra lines, beyond the number of samples, that are still read so that each can be named."""
-_SHORT, _LONG = 8, 400
-"""Words; the responses of the released study have 10 to 250."""
-_DAY = (1980, 1, 1, 0, 0, 0)
-"""The earliest time that a zip archive can store."""
+_HASHED = {"id", "label", "confidence", "rationale", "sources"}  # fields that are always hashed, even if empty
+_SPARE_LINES = 1000  # extra lines, beyond the number of samples, that are still read so that each can be named
+_SHORT, _LONG = 8, 400  # words; the responses of the released study have 10 to 250
+_DAY = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip archive can store
 
 
 @dataclass(frozen=True, slots=True)

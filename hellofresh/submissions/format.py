@@ -51,13 +51,13 @@ MAX_DOCUMENTS = 1000
 """Most documents in one ranking."""
 MAX_FAULTS = 100
 """Most faults of a kind that are listed; the rest is only counted."""
+# Offset of a magic number, the number, and the kind of file.
 _KINDS = (
     *((0, b"PK\x03\x04", "a zip archive"), (0, b"\x1f\x8b", "gzip data"), (0, b"BZh", "bzip2 data")),
     *((0, b"\xfd7zXZ", "xz data"), (0, b"\x28\xb5\x2f\xfd", "zstd data"), (0, b"7z\xbc\xaf\x27\x1c", "a 7z archive")),
     *((0, bytes((0x80, version)), "a pickle") for version in range(2, 6)),
     (257, b"ustar", "a tar archive"),
 )
-"""Offset of a magic number, the number, and the kind of file."""
 SYSTEM = "system.toml"
 
 Line = Annotated[str, StringConstraints(min_length=1, max_length=MAX_NAME, strip_whitespace=True)]

@@ -59,8 +59,7 @@ from hellofresh.submissions.names import FOLDER_NAME, skeleton
 from hellofresh.tasks.samples import MAIN, Split
 
 _MOST_EARLIER = 400  # a receipt stays well below `MAX_RECEIPT_BYTES`
-_OURS, _OUR_NAME = "hellofresh", "HelloFresh"
-"""The team under which the board shows the evaluator's own runs."""
+_OURS, _OUR_NAME = "hellofresh", "HelloFresh"  # the team under which the board shows the evaluator's own runs
 
 KnownTeams = Mapping[str, frozenset[str]]
 """The names of each team, by its folder's name."""

@@ -46,14 +46,13 @@ _KAPPA = 0.95  # beyond chance, independent systems hardly agree this often
 _CHANCE = 0.9  # where almost all agreement is by chance, kappa is noise
 _SHARE = 0.9  # a copy with a few changed values
 _FEWEST_VALUES = 10  # a few round confidences are equal by chance
-_VALUES = range(-1, MOST_CLASSES)
-"""Codes of no answer and of labels, which may agree by chance."""
+_VALUES = range(-1, MOST_CLASSES)  # codes of no answer and of labels, which may agree by chance
 
 _Floats = NDArray[np.float32]
 MOST_ENTRIES = 2
 """Most entries of a team that count on a task and quarter."""
+# Other files and folders that may be in the folder of submissions.
 _OTHER_NAMES = frozenset({"README.md", "TEAMS.toml", "example"})
-"""Other files and folders that may be in the folder of submissions."""
 
 
 @dataclass(frozen=True, slots=True)

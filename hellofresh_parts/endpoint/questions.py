@@ -56,6 +56,7 @@ _PASSED_ON = frozenset(
         "verbosity",
     }
 )
+# Values that say what holds without them.
 _USUAL: Mapping[str, tuple[JsonValue, ...]] = {
     "tool_choice": ("auto",),
     "parallel_tool_calls": (True,),
@@ -69,7 +70,6 @@ _USUAL: Mapping[str, tuple[JsonValue, ...]] = {
     "logprobs": (False,),
     "top_logprobs": (0,),
 }
-"""Values that say what holds without them."""
 _ROLES: Mapping[str, Literal["system", "user", "assistant"]] = {
     "system": "system",
     "developer": "system",

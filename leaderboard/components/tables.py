@@ -16,8 +16,7 @@ from leaderboard.data.board import MetricValue
 
 _FEWEST_SAME = 3
 _EMPTY = (None, "", DASH)
-_ALWAYS = ("rank", "name", "drawn")
-"""Kinds of columns that stay even if their cells are equal."""
+_ALWAYS = ("rank", "name", "drawn")  # kinds of columns that stay even if their cells are equal
 Value = str | int | float | bool | None
 Text = Html | str
 Cell = Text | tuple[Text, Text | None] | None

@@ -25,8 +25,8 @@ from leaderboard.data.board import Board, MetricValue, ScoreCell, SplitKey, tabl
 from leaderboard.export.copy import file_names
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # the format demands a time; this one says that none is known
+# Every Eval Ever's term for the source of a score, by the entry's provenance.
 _RELATIONS = {"run": "third_party", "uploaded": "first_party"}
-"""Every Eval Ever's term for the source of a score, by the entry's provenance."""
 
 
 def evaluation_records(

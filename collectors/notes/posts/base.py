@@ -31,11 +31,10 @@ _LONG_DATE = re.compile(r"[A-Z][a-z]{2} [A-Z][a-z]{2} \d{2} \d{2}:\d{2}:\d{2} [+
 Several = list[Any] | Json | None
 """Media in any form: only their presence counts, and empty lists may be printed as empty objects."""
 _KINDS: dict[str, MediaKind] = {"photo": "photo", "video": "video", "animated_gif": "animation"}
+# Fields with a picture's address, or the poster frame of a video; `url` is that of a photo, or of the video itself.
 _POSTERS = ("media_url_https", "preview_image_url")
-"""Fields with a picture's address, or the poster frame of a video; `url` is that of a photo, or of the video itself."""
 _DESCRIPTIONS = ("ext_alt_text", "alt_text")
-_LONGEST_DESCRIPTION = 1_000
-"""Characters; X's own limit."""
+_LONGEST_DESCRIPTION = 1_000  # characters; X's own limit
 _MOST = 16  # X allows four; a longer list is damaged, or not one of a post
 
 

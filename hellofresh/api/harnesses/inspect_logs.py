@@ -45,11 +45,11 @@ from hellofresh.tasks.outputs import Choice, Output
 from hellofresh.tasks.samples import Label, Sample
 from hellofresh.tasks.transcripts import AskedEvent, read_transcripts
 
+# Names of providers in inspect; any other provider becomes a service of its `openai-api`.
 _PROVIDERS = {
     **{name: name for name in ("openai", "anthropic", "mistral", "together", "perplexity", "openrouter", "vllm")},
     **{"gemini": "google", "openai-responses": "openai", "ollama": "ollama", "llama-cpp": "llama-cpp-python"},
 }
-"""Names of providers in inspect; any other provider becomes a service of its `openai-api`."""
 
 
 class _About(BaseModel):

@@ -28,8 +28,7 @@ from hellofresh.core.parquet import sink_parquet, write_parquet
 from hellofresh.core.strict import Strict
 
 SCHEMA = {"id": pl.String, "title": pl.String, "text": pl.String, "date": pl.Date, "source": pl.String}
-_PART = 20_000
-"""Documents held in memory at once."""
+_PART = 20_000  # documents held in memory at once
 _MOST_ID_CHARACTERS = 200
 _MOST_CHARACTERS = 1_000_000  # of one document; what is longer is a whole dump in one line
 _MOST_QUERY_CHARACTERS = 20_000  # a long post with its quoted posts has fewer

@@ -41,8 +41,8 @@ _THREADS = 2
 
 Vectors = NDArray[np.float32]
 _Model = TypeVar("_Model")
+# Prefixes of queries and passages that models were trained with, by a part of the model's name.
 _PREFIXES = (("e5", "query: ", "passage: "), ("bge", "Represent this sentence for searching relevant passages: ", ""))
-"""Prefixes of queries and passages that models were trained with, by a part of the model's name."""
 
 
 class Encoder(Protocol):

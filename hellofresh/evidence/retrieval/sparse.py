@@ -51,8 +51,7 @@ _FREQUENT = frozenset(
 _FORMAT = 2
 _PART = 20_000  # documents of a part: its postings are held in memory, by each process
 _Numbers = NDArray[np.int64]
-_NEARLY = 1 - 1e-4
-"""Bounds are multiplied by this, since sums in a different order differ slightly."""
+_NEARLY = 1 - 1e-4  # bounds are multiplied by this, since sums in a different order differ slightly
 
 
 @dataclass(frozen=True, slots=True)

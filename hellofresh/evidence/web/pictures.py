@@ -45,8 +45,7 @@ CREATE TABLE IF NOT EXISTS addresses (
 ) STRICT, WITHOUT ROWID
 """
 _MOST_BYTES = 2 << 30  # of the cache: some ten thousand pictures
-_FAILED_FOR = timedelta(days=7)
-"""So long a picture that could not be had is not asked for again."""
+_FAILED_FOR = timedelta(days=7)  # so long a picture that could not be had is not asked for again
 
 
 class PictureCache(AbstractContextManager["PictureCache"]):

@@ -43,8 +43,8 @@ _FINISHES = {
 
 
 _THOUGHTS = ("reasoning_content", "reasoning")
+# Fields of a message with reasoning; a model that calls tools may need them back in the next turn.
 _THOUGHT_BACK = ("reasoning_content", "reasoning", "reasoning_details")
-"""Fields of a message with reasoning; a model that calls tools may need them back in the next turn."""
 _ERRORS = frozenset({"error", "detail", "message", "msg"})
 _CITING = {"annotations", "citations", "search_results"}
 

@@ -44,12 +44,12 @@ _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000
 _CATEGORIES: Mapping[type[Output], str] = {Response: "text-generation", Ranking: "text-retrieval"}
 
 
+# Terms of Croissant in its specification.
 _CR = (
     "citeAs column equivalentProperty extract field fileProperty fileObject fileSet format includes "
     "isLiveDataset jsonPath key md5 parentField path recordSet references regex repeated replace samplingRate "
     "separator source subField transform"
 )
-"""Terms of Croissant in its specification."""
 _CONTEXT: Mapping[str, object] = {
     "@language": "en",
     "@vocab": "https://schema.org/",
@@ -63,12 +63,12 @@ _CONTEXT: Mapping[str, object] = {
     "sc": "https://schema.org/",
     **{name: f"cr:{name}" for name in _CR.split()},
 }
+# Names of column types on the hub and in Croissant.
 _NAMES: Mapping[Kind, tuple[str, str]] = {
     pl.String(): ("string", "sc:Text"),
     pl.Int64(): ("int64", "sc:Integer"),
     pl.Date(): ("date32", "sc:Date"),
 }
-"""Names of column types on the hub and in Croissant."""
 _BALANCED = (
     "In each period of a quarter all labels are equally frequent, which they are not in the world: rates cannot be "
     "read off."

@@ -44,8 +44,8 @@ RESULT_CERTAINTY = "result-certainty"
 """Name of the note with a model's certainty of a search's result, from 0 to 1."""
 OFFLINE = "mode=offline"
 """Setting of an agent's offline baseline."""
+# The lowest and highest possible values.
 _BIAS, _QUALITY, _SEARCHES, _WORDS = (-3.0, 3.0), (0.0, 1.0), (0.0, 50.0), (0.0, 300.0)
-"""The lowest and highest possible values."""
 _MOST_DOMAINS = 20  # the tail is of domains that were read once
 _SIDES = (("left", -3.0, -0.5), ("centre", -0.5, 0.5), ("right", 0.5, 3.5))
 _WORD = re.compile(r"\w+")

@@ -41,8 +41,8 @@ _READ = ("counted as wrong", "left out")
 _SILENT = {"no readable answer": NO_ANSWER, "blocked": BLOCKED}
 _BASE, _PLACEBO, _SEARCH = "zero-shot", "placebo", "web-search"
 _ALL_SAMPLES = "all samples"
+# A system's answers with one prompt, and how they compare with those under another regime, adjusted for all pairs.
 _Pair = tuple[System, PromptOutputs, Comparison]
-"""A system's answers with one prompt, and how they compare with those under another regime, adjusted for all pairs."""
 
 
 def _has_positive_class(panel: Panel) -> bool:

@@ -45,6 +45,7 @@ _ADDRESS = re.compile(r"https?://\S+")
 _OTHER_LANGUAGE = re.compile(
     r"(^|\.)(?!en\.|ww)[a-z]{2,3}\.wikipedia\.org$|\.(?!uk$|us$|au$|ca$|nz$|ie$|io$|tv$|co$|eu$|me$|ai$)[a-z]{2}$"
 )
+# Common in texts on any topic.
 _PLAIN_WORDS = frozenset(
     """
     about above according actually after again against article because before being believe below between called
@@ -54,10 +55,9 @@ _PLAIN_WORDS = frozenset(
     whole whose within without world would years
     """.split()  # noqa: SIM905 - a list of so many words takes a line each
 )
-"""Common in texts on any topic."""
 
+# By factor, the slice of each sample, None for samples that belong to none. A sample may be in one of each factor.
 _Slices = Mapping[str, Sequence[str | None]]
-"""By factor, the slice of each sample, None for samples that belong to none. A sample may be in one of each factor."""
 _QUARTERS = ("lowest quarter", "second", "third", "highest quarter")
 _LEAST_BY_QUARTERS = 16  # four samples in each quarter of a factor
 _SIDES = {"before": "until the cutoff", "after": "after the cutoff"}

@@ -24,8 +24,8 @@ _NARROW = "windowSize()[0] < 640"
 _BELOW = "The table below has the numbers."
 _BARE: Specification = {"title": None, "ticks": False, "domain": False, "grid": False}
 _ROW_LETTERS, _LEGEND_LETTERS = 48, 30  # longer names would leave no room for the marks
+# On narrow screens: letters of a line, along the side or half as wide, and the height of a name above its row.
 _NARROW_LETTERS, _SIDE_LETTERS, _NAME_HEIGHT = 44, 22, 18
-"""On narrow screens: letters of a line, along the side or half as wide, and the height of a name above its row."""
 _MOST_IN_LEGEND = 24  # more colours cannot be distinguished
 
 
@@ -36,8 +36,8 @@ _CONFIG = {
     "axis": {"labelFontSize": 12, "titleFontSize": 12},
     "legend": {"labelFontSize": 12},
 }
+# A chart's layers from the back to the front, each with its data, and its height.
 _Drawing: TypeAlias = tuple[list[Specification], float]
-"""A chart's layers from the back to the front, each with its data, and its height."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,8 +46,8 @@ _EMPTY: Mapping[type[Output], Output] = {
     Response: Response(text=""),
     Ranking: Ranking(documents=(), scores=()),
 }
+# Agents that this process defined itself, such as in a notebook, by their names.
 _FUNCTIONS: dict[str, AgentRegime] = {}
-"""Agents that this process defined itself, such as in a notebook, by their names."""
 HANDED: ContextVar[Callable[[Sample, AgentTools], Awaitable[Output]]] = ContextVar("handed")
 """Waits for the output of another program for a sample, while a command holds such a program."""
 

@@ -54,8 +54,7 @@ _SUMMARY = re.compile(r"\bsummary\W{0,4}:\W*", re.IGNORECASE)
 REHEARSED = "(any)"
 """Decision in a dry run: not a label, but not asked again either."""
 _TOOL = Tool("search", "Searches the web and reports what it finds, with sources.", "query")
-_SILENT = "(nothing)"
-"""Replaces an empty answer, since providers refuse an empty turn."""
+_SILENT = "(nothing)"  # replaces an empty answer, since providers refuse an empty turn
 _STEPS = (
     "tool",
     "result",

@@ -43,8 +43,7 @@ MOST_LINKS = 50
 _A_PAGE = 10  # results on a page of a search by picture
 _MOST_BYTES = 5_000_000  # a page of results has kilobytes
 _UNREACHED = "no connection"
-_SHUT_OUT = frozenset({401, 402, 403})
-"""Statuses that say who may search, not what was looked for."""
+_SHUT_OUT = frozenset({401, 402, 403})  # statuses that say who may search, not what was looked for
 SEARCH_RETRIES: RetryPolicy = RetryPolicy(attempts=4, timeout_s=15.0, deadline_s=60.0, retry_after_s=60.0)
 """How long a provider is waited for; a Retry-After beyond the deadline ends the search."""
 _DDGS_DEADLINE_S = 30.0

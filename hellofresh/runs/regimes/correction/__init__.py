@@ -72,10 +72,10 @@ OPENINGS = ("This post is misleading", "This post is not misleading")
 """How a response begins."""
 _TOKENS_A_WORD, _TOKENS_A_LINK = 2, 60  # twice the words of most languages; a link is read letter by letter
 _LABEL_ALONE = re.compile(r"^\W*(?:sources?|links?|references?|read more|see|urls?)\W*$", re.IGNORECASE)
-_GAP = "\ue000"
-"""Stands where an address was taken out; what a model writes cannot hold it."""
+_GAP = "\ue000"  # stands where an address was taken out; what a model writes cannot hold it
 _GAPS = rf"{_GAP}(?:(?:\s*,\s*|\s*,?\s*(?:and|or|&)\s+){_GAP})*"
 _LEADS = r"(?:according\sto|as\s\w+\s(?:by|at|in|on)|see|sources?:?|links?:?|at|by|from|here:?|on|via)"
+# Words that only lead to addresses, with them and the comma after them.
 _POINTER = re.compile(
     rf"""[(\[<]\s?(?:{_LEADS}\s?)?{_GAPS}\s?[)\]>]
     | [,;:\u2013\u2014]?\s?\b(?:please\s)?(?:see|read|visit)\s(?:also\s)?{_GAPS}[^.;!?]*
@@ -83,13 +83,12 @@ _POINTER = re.compile(
     | (?<=\b(?:page|link|site))\s{_GAPS}""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""Words that only lead to addresses, with them and the comma after them."""
+# A sentence that has no other words besides addresses only leads to them.
 _POINTING = re.compile(
     "a|also|an|and|article|at|by|can|check|click|details|find|for|found|from|further|here|in|information|is|it|links?|"
     "more|of|on|or|page|please|read|report|see|sources?|the|there|this|to|via|visit",
     re.IGNORECASE,
 )
-"""A sentence that has no other words besides addresses only leads to them."""
 _BULLET = re.compile(r"^\s*(?:[-*\u2022]|\[?\d{1,2}[\].):])\s*$")
 _STEPS = ("pictures", "queries", "evidence", "facts", "no-facts", "no-search")
 

@@ -52,8 +52,8 @@ DESCRIBER = "describer"
 _CHARACTERS = 2000
 _LINE_CHARACTERS = 300  # a line in a picture, or a name; what is longer is not one
 _CAPTION_TOKENS = 100
+# The steps that question a caption, each with the answer of one that holds.
 _EXAM, _EXAM_TOKENS = {"shows": "yes", "adds": "no"}, 15
-"""The steps that question a caption, each with the answer of one that holds."""
 _DESCRIPTION_TOKENS = 250
 _GIVEN, _CAPTION, _MERGED, _DIRECT, _UNMERGED = "alternative text", "caption", "merged", "direct", "unmerged"
 _PAPER_LINES = ("a line of some words",) * 4
