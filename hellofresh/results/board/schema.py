@@ -23,25 +23,6 @@ SPLIT_KEYS = dict.fromkeys(("edition", "task", "split"), str)
 RELEASE_KEYS = dict.fromkeys(("edition", "task"), str)
 
 SAMPLES = Table(sample_rows.SampleRow, SPLIT_KEYS)
-
-
-@dataclass(frozen=True, slots=True)
-class AddedTable:
-    """A table of another package, named by an entry point of `hellofresh.tables`; absent, pages find no rows.
-
-    Attributes:
-        table: the type of its rows, which no other table has, with `SPLIT_KEYS` or `RELEASE_KEYS`.
-        rows: makes the rows of a split (`hellofresh.results.split.open.BoardSplit`).
-        files: names what rows depend on, besides releases, scores and runs, in a workspace and edition.
-        of_labels: for `ceilings`, the rows of a panel without systems, which are published when labels are revealed.
-    """
-
-    table: Table[Any]
-    rows: Callable[[Any], Iterable[object]]
-    files: Callable[[Any, Any], Iterable[Path]] = lambda workspace, edition: ()
-    of_labels: Callable[[Any], Iterable[object]] = lambda panel: ()
-
-
 TABLES: Mapping[str, Table[Any]] = {
     "scores": Table(Score, {"split": str}),
     "periods": Table(release_rows.PeriodBalance, RELEASE_KEYS),
@@ -86,6 +67,23 @@ TABLES: Mapping[str, Table[Any]] = {
 """This package's tables of the board, by the name of its file; each has rows of its own."""
 BROUGHT = frozenset({"ceilings"})
 """Those that are empty unless another package brings their rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class AddedTable:
+    """A table of another package, named by an entry point of `hellofresh.tables`; absent, pages find no rows.
+
+    Attributes:
+        table: the type of its rows, which no other table has, with `SPLIT_KEYS` or `RELEASE_KEYS`.
+        rows: makes the rows of a split (`hellofresh.results.split.open.BoardSplit`).
+        files: names what rows depend on, besides releases, scores and runs, in a workspace and edition.
+        of_labels: for `ceilings`, the rows of a panel without systems, which are published when labels are revealed.
+    """
+
+    table: Table[Any]
+    rows: Callable[[Any], Iterable[object]]
+    files: Callable[[Any, Any], Iterable[Path]] = lambda workspace, edition: ()
+    of_labels: Callable[[Any], Iterable[object]] = lambda panel: ()
 
 
 @cache
