@@ -319,7 +319,7 @@ def _blind(
     for item in responses:
         place = f"{item.system[:60]} on {item.sample[:60]}"
         if item.sample not in known:
-            raise DataError("a response to a sample that is not there", where=place, code="unknown-sample")
+            raise DataError("a response to an unknown sample", where=place, code="unknown-sample")
         if (item.sample, item.system) in seen:
             raise DataError("two responses of one system", where=place, code="duplicate-id")
         seen.add((item.sample, item.system))

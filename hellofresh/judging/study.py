@@ -290,7 +290,7 @@ def read_study(files: StudyFiles) -> RatedStudy:
     """Read a closed study; raises DataError if a file is missing or damaged, or the ratings are not by the rubric."""
     rubric = study_rubric(files)
     if rubric.name == PREDICTIONS:
-        fix = "How people fared stands on the page Leaderboard, once labels are public."
+        fix = "People's results are on the page Leaderboard once labels are public."
         raise DataError(f"{files.task} has no rated responses: people predict its labels", fix=fix, code="predictions")
     ratings = read_table(files.ratings, RATINGS)
     check_ratings(ratings, rubric, where=files.ratings.name)

@@ -111,7 +111,7 @@ def export(prepared: PreparedRun, number: int, result: RunResult, journal: Journ
         raise RunError(
             f"no sample could be answered; {_commonest([failure.error for failure in result.failures]).rstrip('.')}",
             where=str(folder / ERRORS),
-            fix="The same command asks again, which helps against passing faults only.",
+            fix="Rerun the command to retry; this helps only after temporary faults.",
             code="nothing-judged",
         )
     specs = prepared.assignment.specs

@@ -382,7 +382,7 @@ def open_exact(workspace: Workspace, name: str, sha256: str) -> RetrievalCorpus:
     corpus = open_corpus(workspace, name)
     if corpus.manifest.sha256 != sha256:
         raise UsageError(
-            "the corpus has other content than the one that the samples were made for",
+            "the corpus differs from the one for which the samples were made",
             where=f"corpus {name}",
             expected=f"content {sha256[:12]}...",
             fix="Import or build it again as docs/retrieval.md says.",
