@@ -312,7 +312,7 @@
       const way = ([, , name, address]) => (address ? el("a", { href: address }, named(name)) : named(name));
       both.replaceChildren(way(one), " and ", way(two), ":");
       if (!rows) {
-        verdict.textContent = "They are not compared: one of them judged less than half as many samples as the others, or the board was built without their answers.";
+        verdict.textContent = "They are not compared: they share too few samples, or the board was built without their answers.";
         part.replaceChildren(both, verdict);
         return part;
       }
@@ -322,7 +322,7 @@
       const ends = low === null ? [null, null] : turn > 0 ? [low, high] : [-high, -low];
       if (p !== null && p < data.apart)
         verdict.replaceChildren(el("strong", {}, named(ahead[0][2])), " is better than ", named(ahead[1][2]),
-          ` by ${Math.abs(difference).toFixed(data.decimals)} ${data.metric} (${limits(...ends)}); ${chance(p)}. The choice of samples does not explain the difference.`);
+          ` by ${Math.abs(difference).toFixed(data.decimals)} in ${data.metric} (${limits(...ends)}); ${chance(p)}. The choice of samples does not explain the difference.`);
       else
         verdict.replaceChildren("The two ", el("strong", {}, "do not differ significantly"),
           `: the difference in ${data.metric} is ${signed(difference)} (${limits(low, high)}); ${chance(p)}.`);

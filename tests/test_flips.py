@@ -120,7 +120,7 @@ def test_a_file_of_no_edition_is_named_among_judgements_and_refused_among_scores
         path = side / "judgements" / split / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes((data / "judgements/2023Q2.parquet").read_bytes())
-        assert f"note: {path.relative_to(data)} belongs to no edition that was released" in cli(*BOARD)
+        assert f"note: {path.relative_to(data)} belongs to no released edition" in cli(*BOARD)
     path = side / "scores" / split / "2019Q1.parquet"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes((data / "scores/2023Q2.parquet").read_bytes())

@@ -210,7 +210,7 @@ def _by_rewards(options: argparse.Namespace, output: CommandOutput) -> int:
 def _template(claim: str, best: str) -> SystemResponse:
     """A baseline without a model: a fixed opening, and the beginning of the best evidence."""
     beginning = " ".join(best.split()[:_TEMPLATE_WORDS])
-    return SystemResponse(claim, "template with the best evidence", f"{_OPENING} {beginning}")
+    return SystemResponse(claim, "template of the best evidence", f"{_OPENING} {beginning}")
 
 
 def _evidence(

@@ -376,7 +376,7 @@ def test_too_few_ratings_teach_nothing(study: RatedStudy) -> None:
 
 
 def test_a_judge_cannot_take_the_place_of_a_person(study: RatedStudy) -> None:
-    with pytest.raises(DataError, match="person among the raters"):
+    with pytest.raises(DataError, match="a rater has the name of the judge"):
         keep_ratings(study, "pair1-rater1", [])
 
 

@@ -316,5 +316,5 @@ def test_tables_that_were_all_cut_short_are_noticed_by_the_archives_own_list(twe
             lines = archive.read(f"{table.stem}-00000.tsv").split(b"\n")
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr(f"{table.stem}-00000.tsv", b"\n".join([*lines[:6], b""]))
-    with fails_with("missing-shard", "has [0-9,]+ bytes, and [0-9,]+ in manifest.json"):
+    with fails_with("missing-shard", "has [0-9,]+ bytes, but [0-9,]+ in manifest.json"):
         run(folder)

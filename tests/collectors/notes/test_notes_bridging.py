@@ -359,7 +359,7 @@ def test_the_command_prints_agreement_and_refuses_what_ratings_do_not_have(made:
     assert not re.search(r"""(src|href)=["'](?!data:)""", written) and "<script" not in written
     cli(*command, "--page", "writers.txt", code=2)
     said = cli(*command[:3], "2027Q1", *command[4:], "--page", "no.html", code=1)
-    assert "no note of 2027Q1 is in the dump" in said and not Path("no.html").exists()
+    assert "the dump has no notes of 2027Q1" in said and not Path("no.html").exists()
     assert "--pending is an option of x-notes" in cli(*command, "--pending", code=2)
     cli(*command[:4], code=2)
 

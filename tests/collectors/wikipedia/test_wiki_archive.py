@@ -108,7 +108,7 @@ def test_too_small_a_disk_is_reported_before_anything_is_fetched(server, pages, 
 
 def test_a_file_that_is_not_what_the_list_says_is_refused(server, pages, tmp_path):
     (server.put(OLD, pages) / f"simplewiki-{OLD}-p1p40.xml.bz2").write_bytes(b"something else")
-    with pytest.raises(SourceError, match=r"SHA-256 .* fetched twice, and nothing of it is kept") as caught:
+    with pytest.raises(SourceError, match=r"SHA-256 .* Both downloads were deleted") as caught:
         fetch(tmp_path, server)
     name = f"simplewiki-{OLD}-p1p40.xml.bz2"
     assert (caught.value.code, server.asked[name]) == ("checksum-mismatch", 2)
