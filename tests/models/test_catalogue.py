@@ -269,7 +269,7 @@ def test_an_id_alone_is_answered_with_its_whole_name_where_the_key_is_there(monk
     ):
         for key, words in (
             (None, f"with the key in {variable}: --model {provider}:{model}"),
-            (KEY, f"key in {variable} is there"),
+            (KEY, f"key in {variable} is set"),
         ):
             if key:
                 monkeypatch.setenv(variable, key)
