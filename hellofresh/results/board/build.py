@@ -53,7 +53,6 @@ from hellofresh.results.board.manifest import (
 )
 from hellofresh.results.board.release_rows import DueId
 from hellofresh.results.board.schema import added_tables, all_tables
-from hellofresh.results.ceiling import ceilings
 from hellofresh.results.figures.charts import ORDER, AnalysisIndex, AnalysisText, IndexedAnalysis, read_record
 from hellofresh.results.over_quarters import over_quarters, quarter_scores
 from hellofresh.results.split.open import (
@@ -337,7 +336,6 @@ def _rows(split: BoardSplit) -> Iterator[tuple[str, Iterable[object]]]:
         yield "standings", standings.ranked
         yield "pairs", standings.pairs
         yield "card", standings.card
-        yield "ceilings", ceilings(split.panel)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,13 +14,13 @@ from hellofresh.core.quarters import Quarter, utc_text
 from hellofresh.releases.life.state import reveal
 from hellofresh.releases.publish.folder import publish_to_folder
 from hellofresh.results.board.build import build_board
-from hellofresh.results.ceiling import reached
 from hellofresh.results.scoring.reveal import publish_results
 from hellofresh.results.scoring.scores import score_quarter
 from hellofresh.results.split.tables import CeilingRow
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import get_task
+from hellofresh_parts.voters.ceiling import reached
 from leaderboard.components.scale import plain_scale
 from leaderboard.components.vega import interval_chart, scored
 from leaderboard.data.board import SplitKey, load_board
