@@ -176,7 +176,7 @@ class _Run:
                 for done, future in enumerate(as_completed(futures), start=1):
                     future.result()
                     self.say(f"{done:,} of {len(targets):,} pages")
-            except BaseException:
+            except BaseException:  # Ctrl-C too: the other threads would go on asking the wiki
                 self._session.stop()
                 executor.shutdown(cancel_futures=True)
                 raise

@@ -156,7 +156,7 @@ def _attempt(
         for future in as_completed(places):
             results[places[future]] = future.result()
             done(future.result())
-    except BaseException:
+    except BaseException:  # Ctrl-C too: work that nobody waits for would keep the cores busy
         for future in places:
             future.cancel()
         raise

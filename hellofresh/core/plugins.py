@@ -68,7 +68,7 @@ def plugins(group: str, name: str | None = None) -> dict[str, Any]:
     for point in entry_points_of(group, name):
         try:
             found[point.name] = point.load()
-        except Exception as error:
+        except Exception as error:  # code of others may raise anything on import
             raise UsageError(
                 f"{point.name} cannot be loaded ({type(error).__name__}: {error})",
                 where=f"{point.value}, an entry point of {group}",
@@ -112,7 +112,7 @@ class Registry(MutableMapping[str, T]):
         try:
             for point, one in plugins(self._group).items():
                 self.add(self._name_of(point, one), one)
-        except BaseException:
+        except BaseException:  # the next call tries again, and fails with the same words
             del self.__dict__["_all"]
             raise
         return found

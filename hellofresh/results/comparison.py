@@ -400,12 +400,13 @@ def _rough(scores: ItemScores, tables: Floats, metric: Metric) -> tuple[Bools, B
     """
     low, high = _scales(scores, metric)[0].T[:, :, None]
     hits, misses = (scores.values == end for end in (high, low))
+    # scores that are all an end of the scale are counts, which have a rule of their own
     counted = np.asarray((hits | misses | np.isnan(scores.values)).all(axis=1))
     blocks, won = _blocks(tables), hits.astype(np.float32) @ misses.T.astype(np.float32)
     one = (times_too_few(blocks[:, :, 0], blocks[:, :, 1]) > 1) & ~counted
     pair = one[:, None] | one | (won + won.T < FEW_APART) & counted[:, None] & counted
     if np.isfinite(scores.values).all():
-        for row in np.flatnonzero(~counted).tolist():
+        for row in np.flatnonzero(~counted).tolist():  # a difference may be more skewed than either mean
             apart = times_too_few(blocks[row, :, 0] - blocks[:, :, 0], blocks[:, :, 1]) > SKEWED_PAIR
             pair[row], pair[:, row] = pair[row] | apart, pair[:, row] | apart
     return one, pair
@@ -485,6 +486,7 @@ def _pair_worth(inverse: Floats, there: Bools, member: Ints, clusters: int) -> t
     count, found = some.sum(axis=0), np.full((len(there), len(there)), float(clusters))
     for row in range(len(there) - 1):
         weight = inverse[row] - inverse[row + 1 :]
+        # the mean weight of an item is its effect, which the fit takes out
         squares = weight**2 @ some - (weight @ some) ** 2 / np.maximum(count, 1)
         by_cluster = cluster_sums(np.maximum(squares, 0.0).T, of_some, clusters).T
         found[row, row + 1 :] = found[row + 1 :, row] = step * np.maximum(effective_clusters(by_cluster), 1.0)
@@ -492,7 +494,7 @@ def _pair_worth(inverse: Floats, there: Bools, member: Ints, clusters: int) -> t
     for number in range(0, clusters, each := max(1, clusters // _MANY_PAIRED)):
         own = there[:, member == number].astype(np.float64)
         design = np.diag(own.sum(axis=1)) - own / own.sum(axis=0) @ own.T
-        taken += each * design @ inverse @ design
+        taken += each * design @ inverse @ design  # each cluster stands for those that were skipped
     lost, whole = (_of_pairs(one) for one in (inverse @ taken @ inverse, inverse))
     return np.minimum(found, float(clusters)), np.clip(1 - ratio(lost, whole), 1 / clusters, 1.0)
 
@@ -575,6 +577,7 @@ def _sentence(scores: ItemScores, found: Differences, order: Ints, baseline: str
     if baseline:
         parts = f"better {named(better)}; worse {named(worse)}; not significantly different {named(alike)}"
         return f"Compared with {baseline} ({found.values[lead]:.3f}; adjusted p < .05): {parts}."
+    # equal but for rounding: neither leads
     level = [k for k in alike if abs(found.difference[lead, k]) <= SAME * found.metric.span]
     ahead = f"{named([lead, *level])} share the lead" if level else f"{scores.systems[lead]} leads"
     head = f"{ahead} with {found.values[lead]:.3f} on {len(scores.items):,} items"

@@ -230,6 +230,7 @@ def _long(frame: pl.DataFrame, names: ColumnNames, alone: str = "") -> tuple[pl.
 def _selected(frame: pl.DataFrame, taken: Mapping[str, str], said: list[str]) -> tuple[pl.DataFrame, list[str]]:
     """The columns that were taken, under their parts' names, the others as `other NAME`."""
     kept = {part: part for part in ("item", "system", "score")} | {part: name for part, name in taken.items() if name}
+    # long names are texts of prompts
     others = {name: f"other {name}" for name in frame.columns if name not in kept.values() and len(name) < 60}
     long = frame.select(
         *(pl.col(name).alias(part) for part, name in kept.items()),
@@ -434,6 +435,7 @@ def _scaled(long: pl.DataFrame, scale: tuple[float, float] | None, said: list[st
     score = long["score"].drop_nulls().to_numpy()
     below, rest = score[score < 0], score[score >= 0]
     if scale is None:
+        # harnesses write -1 for a failure, and some metrics reach from -1 to 1: nothing tells which
         if below.size and rest.size and (below == -1).all() and rest.max() >= 1 and set(score.tolist()) != {-1.0, 1.0}:
             what = f"{below.size:,} scores are -1, and the others are {rest.min():g} to {rest.max():g}"
             fix = f"--scale 0,{rest.max():g} if -1 marks a missing score, --scale -1,{rest.max():g} if it is one"

@@ -107,6 +107,7 @@ def _of_object(content: Mapping[str, Any]) -> Iterator[Row]:
         yield from ({**about, **_plain(row)} for row in lists[0])
     elif len(parts) < 2 or not all(isinstance(one, dict) for one in parts):
         raise ValueError(f"not an object of a known form; its keys: {', '.join(content)[:100]}")
+    # fewer outer than inner keys: systems by items is the rarer form, columns the other
     elif len(parts) < len(parts[0]) and all(set(one) == set(parts[0]) for one in parts):
         yield from ({"": name, **{key: one[name] for key, one in content.items()}} for name in parts[0])
     else:
@@ -148,6 +149,7 @@ def _flat_structs(frame: pl.DataFrame) -> pl.DataFrame:
         frame = frame.with_columns(inner[part].alias(f"{name}.{part}") for part in kept).drop(name)
         if name in ("metric", "metrics") and kept and "score" not in frame.columns:
             frame = frame.with_columns(inner[kept[0]].cast(pl.Float64).alias("score"))
+            # lighteval's details have one row per item, in order
             frame = frame if "item" in frame.columns else frame.with_row_index("item")
     return frame.drop([name for name, kind in frame.schema.items() if isinstance(kind, pl.List | pl.Array | pl.Object)])
 

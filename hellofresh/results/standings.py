@@ -177,6 +177,7 @@ def standings_of(panel: Panel, *, resamples: int | None = None, tests: RaterTest
     ranked, compared = fields_of(panel)
     among, beside = _differences(panel, ranked, ranked=True), _differences(panel, compared, ranked=False)
     among, beside = _over_raters(ranked, among, tests or {}), _over_raters(compared, beside, tests or {})
+    # the comparison says nothing of them, and a reader would look for them
     out = [system.name for system in panel.systems if system not in compared.systems]
     notes = [f"Scored on too few samples to be compared: {', '.join(out)}."] if out else []
     if ranked.systems and among is None:
@@ -184,6 +185,7 @@ def standings_of(panel: Panel, *, resamples: int | None = None, tests: RaterTest
     standings = [] if among is None else _standings(panel, ranked, among, resamples)
     fields = ((ranked, among, True), (compared, beside, False))
     pairs = [_whole(panel, field, found, ranked=both) for field, found, both in fields if found]
+    # pairs by period grow with the square of the systems times the periods
     if len(compared.systems) <= _MOST_BY_PERIOD:
         pairs += [pair for field, _, both in fields for pair in _by_period(panel, field, ranked=both)]
     every = pl.concat([PAIRS.schema.to_frame(), *pairs], rechunk=True)

@@ -261,6 +261,7 @@ def fisher_limits(tables: Floats, metric: Metric) -> Limits:
     value, without = np.where(inside, part.value, 0.5), np.where(inside[..., None], part.without, 0.5)
     freedom = np.minimum(effective_clusters(part.weights) - 1, _freedom(_logit(without)))
     quantile, spread = t_quantiles((1 + LEVEL) / 2, np.maximum(freedom, 1)), jackknife_variance(_logit(without))
+    # Fisher's z is half a logit of (1 + r) / 2, hence the halves
     known, z, half = inside & (spread > 1e-20), _logit(value) / 2, quantile * np.sqrt(spread) / 2
     low, high = cluster_wilson_limits(tables, metric)
     return np.where(known, np.tanh(z - half), low), np.where(known, np.tanh(z + half), high)
@@ -348,10 +349,11 @@ def bent_limits(means: Floats, parts: Floats, g: Ints, effective: Floats) -> Lim
         g, effective: shape (systems,), clusters, and effective clusters.
     """
     skew, error = _skewness(parts, g), np.sqrt(g / np.maximum(g - 1, 1) * (parts**2).sum(axis=1))
-    error[(g < 2) | (error <= 1e-12 * np.abs(means))] = np.nan
+    error[(g < 2) | (error <= 1e-12 * np.abs(means))] = np.nan  # equal scores differ by rounding
     most = np.maximum(effective - 1, 1)
     plain = t_quantiles((1 + LEVEL) / 2, most)
     surer = t_quantiles((1 + LEVEL) / 2, np.clip(_freedom(parts), 1, most))
+    # the transformation divides by the skewness, and is the identity without it
     bent = np.where(np.abs(skew) < 1e-6, 1e-6, skew)
     ends = [3 / bent * (np.cbrt(1 + bent * (side * surer - bent / 6)) - 1) for side in (1, -1)]
     return means - np.maximum(plain, ends[0]) * error, means + np.maximum(plain, -ends[1]) * error

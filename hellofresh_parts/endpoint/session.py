@@ -68,7 +68,7 @@ class AgentSession:
             self._asked[step] = asyncio.create_task(tools._put(step, role, request))
         try:
             answer = await asyncio.shield(self._asked[step])
-        except Exception as error:
+        except Exception as error:  # the request ends with it, and so must the waiting answer
             failure = tools.failure
             if failure is not None and self._handed is not None and not self._handed.done():
                 self._handed.set_exception(failure)

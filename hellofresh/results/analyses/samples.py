@@ -435,6 +435,7 @@ def _texts(panel: Panel, known: Where) -> dict[str, list[str]]:
 
 def _folds(panel: Panel, known: Where) -> NDArray[np.int64]:
     """The fold of each sample, the same for all of a group; -1 where it has no text, or is beyond the most."""
+    # groups in a random order, since the first are often of one kind
     order = np.random.default_rng(0).permutation(int(panel.groups.max()) + 1)
     sizes = np.bincount(panel.groups[known], minlength=order.size)[order]
     before = np.cumsum(sizes) - sizes

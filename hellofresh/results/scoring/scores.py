@@ -391,6 +391,7 @@ def _scores_of(
 def _ledger(release: Release, labels: Mapping[str, Label], entries: Sequence[Entry], scores: Sequence[Score]) -> Intake:
     """What became of the answers that stand for the systems; those that went on are what the scores rest on."""
     said = [sample for entry in entries for sample in next(iter(entry.outputs.values()))]
+    # a system counts once, by the score that ranks it
     rests = {one.origin: one.n for one in scores if one.headline and one.period == ALL_PERIODS}
     scored = {sample.id for sample in release.samples} & labels.keys()
     why = Counter(

@@ -242,7 +242,7 @@ class AgentTools:
     def _noting_failure(self) -> Iterator[None]:
         try:
             yield
-        except Exception as error:
+        except Exception as error:  # agents may swallow it: the run stops even then
             if not (isinstance(error, RunError) and error.code == "context-length"):  # an agent may ask with less
                 self.failure = error
             raise

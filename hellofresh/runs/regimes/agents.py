@@ -115,7 +115,7 @@ class AgentRegime(BaseRegime):
         try:
             async with clock:
                 output = await self.solver(case.sample, tools)
-        except Exception as error:
+        except Exception as error:  # the agent is a user's code
             if clock.expired():
                 tools.note("out-of-time", seconds=self.settings.seconds)
             elif tools.failure is None and self.settings.on_error == "stop":
@@ -230,7 +230,7 @@ def _module(path: Path) -> ModuleType:
         spec.loader.exec_module(module)
     except HelloFreshError:
         raise
-    except Exception as error:
+    except Exception as error:  # the file is a user's code
         del sys.modules[name]
         raise UsageError(
             f"cannot be loaded ({type(error).__name__}: {error})", where=str(path), code="no-agent"

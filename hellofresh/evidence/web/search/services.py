@@ -329,7 +329,7 @@ class Ddgs:
             return ProviderAnswer(Found((), f"no answer in {_DDGS_DEADLINE_S:g} s"))
         except (ValidationError, TypeError):
             return ProviderAnswer(Found((), "not the provider's format"), raw)
-        except Exception as error:
+        except Exception as error:  # the library has errors of its own, and passes on those of its engines
             return ProviderAnswer(Found((), f"no answer ({type(error).__name__})"))
         return ProviderAnswer(ranked(hits, count, before), raw)
 
