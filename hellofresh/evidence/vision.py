@@ -217,6 +217,7 @@ def _shared(first: _Keypoints, second: _Keypoints) -> float:
     )
     if move is None or not 1 / _LARGEST_SCALE < float(np.hypot(move[0, 0], move[0, 1])) < _LARGEST_SCALE:
         return 0.0
+    # several keypoints may meet one, as on plain surfaces
     kept = {target for target, fit in zip(there, np.ravel(fits), strict=True) if fit}
     return round(len(kept) / min(len(first[0]), len(second[0])), 3)
 

@@ -301,7 +301,7 @@ def _for_all(one: ClusteredMean | None, adjusted: float, pairs: int, span: float
 
 def _compare(own: pl.DataFrame, first: str, second: str, form: Form, span: float) -> PairTest:
     one, two = (own.filter(pl.col("system") == system) for system in (first, second))
-    if form is Form.PUBLISHED:
+    if form is Form.PUBLISHED:  # the paper compares votes, each as often as it counts, without a correction for ties
         rows = [
             side.select(pl.col("value").repeat_by((2 * pl.col("weight")).round().cast(pl.UInt32)).explode())
             for side in (one, two)
@@ -318,5 +318,6 @@ def _compare(own: pl.DataFrame, first: str, second: str, form: Form, span: float
         return PairTest(first, second, ranks, None, None)
     signed = wilcoxon((common["value"] - common["value_2"]).to_numpy())
     both = one.join(two, on=["sample", "judge"], suffix="_2").sort("sample", "judge")
+    # each sample counts once, however many rated it
     both = both.with_columns(difference=pl.col("value") - pl.col("value_2"), weight=1.0 / pl.len().over("sample"))
     return PairTest(first, second, ranks, signed, _mean(both, "difference", (-span, span)) if both.height else None)

@@ -134,6 +134,7 @@ def deal(
     dealt: list[list[tuple[str, RatingPhase]]] = [[] for _ in range(raters)]
     for pair in range(raters // 2):
         own = rest[pair :: raters // 2]
+        # `both` is this share of what one of the pair gets: both + (own - both) / 2
         both = round(share * len(own) / (2 - share))
         for side in (0, 1):
             mine = own[:both] + own[both + side :: 2]

@@ -231,6 +231,7 @@ class _Told:
         classes = self.task.classes
         choices = [output for output in self.outputs if isinstance(output, Choice)]
         choice = choices[0] if len(choices) == 1 else plurality(choices)
+        # steps before the decision have no prompt of their own
         deciding = next((entry for entry in self.asked if entry.prompt), self.asked[-1] if self.asked else None)
         messages = [] if deciding is None else chat_messages(_imageless(deciding))
         output = model_output(self.models["main"], deciding.answer) if deciding is not None else None

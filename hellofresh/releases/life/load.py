@@ -183,6 +183,7 @@ class Release:
             of_class = defaultdict(list)
             for sample in ordered:
                 of_class[classes.get(sample.id)].append(sample.id)
+            # where in its class each sample is, 0 to 1: merged by it, classes take turns by their shares
             turns = {key: (n + 0.5) / len(ids) for ids in of_class.values() for n, key in enumerate(ids)}
             ordered.sort(key=lambda sample: turns[sample.id])
         return [sample for sample in ordered[:limit] if sample.id not in self.without_texts]

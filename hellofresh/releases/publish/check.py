@@ -145,6 +145,7 @@ def _differences(
         if (root / one.table).is_file() and sha256_file(root / one.table) != named:
             yield f"{one.table} is not what its manifest names"
     with tempfile.TemporaryDirectory() as name:
+        # made once more, so that whatever differs is a fault; nothing is parsed that others wrote
         new, rows = Path(name), {}
         for part in parts:
             rows[part.place] = write_table(new / part.table, part.columns, part.rows())

@@ -198,7 +198,7 @@ def read_response(answer: Answer, given: Sequence[str]) -> WrittenResponse:
 
     A site's bare name stays in the text where one of the given pages is of that site.
     """
-    known = {same_address(url): url for url in reversed(given)}
+    known = {same_address(url): url for url in reversed(given)}  # of two spellings the first given stays
     sites = {host_of(url).removeprefix("www.") for url in given}
     said = clean(answer.text).replace(_GAP, "")
     body = without_links(said, instead=_GAP, spare=lambda name: name.lower().removeprefix("www.") in sites)
