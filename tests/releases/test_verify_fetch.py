@@ -110,7 +110,7 @@ def test_a_redirect_to_another_host_scheme_or_port_is_not_followed(served, tmp_p
     with pytest.raises(ReleaseError) as caught:
         fetch_release(url.replace("/2023Q2", f"/{way}/2023Q2"), tmp_path / "there", timeout_s=20)
     assert caught.value.code == "fetch-failed"
-    assert "redirects" in str(caught.value) if way == "loop" else "to another site" in str(caught.value) or way == "away"
+    assert "redirects" in str(caught.value) if way == "loop" else "another site" in str(caught.value) or way == "away"
     assert list((tmp_path / "there").iterdir()) == []
 
 

@@ -109,7 +109,7 @@ def test_open_shows_both_funnels_and_opens_what_is_sound(make: Maker, monkeypatc
     assert "is open" in cli(*command, "2023-07-25", "--task", "x-notes", "--anyway")
     assert calendar_of(read_manifest(folder), folder).opens == late  # the calendar says what was done
     assert publish_to_folder(workspace, make.folder / "out", late).files
-    assert "waits for its opening" in cli(*command, "2023-07-25", code=2)
+    assert "waits to be opened" in cli(*command, "2023-07-25", code=2)
 
 
 def test_the_source_that_lost_its_rows_fails_and_does_not_count_as_collected(make: Maker, monkeypatch) -> None:
