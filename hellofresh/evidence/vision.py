@@ -231,7 +231,7 @@ class _Known(Strict):
 class People:
     """Known people in pictures, as a file of the user's names them. Nothing here recognises a face.
 
-    It is biometric, so that it is off unless somebody asks for it.
+    It is biometric, so it is off unless requested.
 
     Args:
         source: a file of JSON lines, `image` (an address, or the SHA-256 of a picture's bytes) and `people` (names).

@@ -1,7 +1,7 @@
 """What the columns of a strange table are: which hold scores, in which form, and which of them are systems.
 
 The rule: a guess that contradicts another guess asks. A column of another scale is left out only if its name says, too,
-that it is no score; else an error lists both readings. Whatever is left out is said.
+that it is not a score; else an error lists both readings. Whatever is left out is said.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def systems_of(frame: pl.DataFrame, index: Sequence[str], asked: Sequence[str], 
 
     Raises:
         DataError: if none is of numbers, or the guesses contradict each other.
-        UnknownNameError: if a system that is asked for is no column.
+        UnknownNameError: if a requested system is not a column.
     """
     for name in asked:
         if name not in frame.columns:
@@ -179,7 +179,7 @@ def systems_of(frame: pl.DataFrame, index: Sequence[str], asked: Sequence[str], 
 
 
 def _alike(frame: pl.DataFrame, systems: list[str], said: list[str]) -> list[str]:
-    """The columns of the common scale; one of another is left out if its name, too, says that it is no score."""
+    """The columns of the common scale; one of another is left out if its name, too, says that it is not a score."""
     spans = scales_of(frame, systems)
     named = [name for name in systems if _NO_SCORE.search(name.lower()) or _ID.search(name.lower())]
     rows = [name for name in spans if name not in named and counts_rows(frame[name])]

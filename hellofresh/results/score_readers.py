@@ -193,8 +193,8 @@ def _of_mteb(content: Mapping[str, Any], path: Path) -> Iterator[Row]:
 
 
 def _of_helm(content: Sequence[Mapping[str, Any]], path: Path) -> Iterator[Row]:
-    """Rows of per_instance_stats.json: the first metric that is no count, time or probability is the score. Its folder
-    names the scenario and the model, such as `mmlu:subject=law,model=x`.
+    """Rows of per_instance_stats.json: the first metric that is not a count, time or probability is the score. Its
+    folder names the scenario and the model, such as `mmlu:subject=law,model=x`.
     """
     scenario, _, model = path.parent.name.partition("model=")
     model, _, more = model.partition(",")

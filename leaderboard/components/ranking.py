@@ -134,7 +134,7 @@ def maker_mark(line: Line, colours: Mapping[str, int]) -> Html:
 def field(
     lines: Sequence[Line], board: Board, split: SplitKey, scale: Scale, *, small: bool = False, mine: str = ""
 ) -> Html | None:
-    """Every system as a dot with its interval on one scale, with what is no better than a constant answer in grey.
+    """Every system as a dot with its interval on one scale, with systems no better than a constant answer in grey.
 
     Args:
         lines: entries of the split, in any order.

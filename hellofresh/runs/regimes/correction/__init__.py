@@ -316,7 +316,7 @@ class Correction(BaseRegime):
         set_up = NotedEvent(name="settings", values={**settings.model_dump(), **found})
         events: list[Event] = [set_up, *pictures.events]
         if not (case.slots.get("post", "").strip() or pictures.texts):
-            # The text is not at hand: whatever a model wrote, it would be about nothing.
+            # The text is missing: whatever a model wrote, it would be about nothing.
             silent = [Response(prompt=prompt.id, status=Status.NONE, text="") for prompt in case.prompts]
             return Outcome(silent, [*events, NotedEvent(name="no-post")])
         evidence = None
