@@ -73,7 +73,7 @@ class ScoreComparison:
         sentence: the leader, and the systems over which its lead is and is not significant.
         said: how columns were interpreted.
         notes: robustness of the lead, and caveats.
-        table: one row a system, the best first: `rank` with the best and the worst that the data allow, `tie_group`,
+        table: one row per system, the best first: `rank` with the best and the worst that the data allow, `tie_group`,
             `mean` with its 95% interval, `first` (probability of being first), `items` that it has a score on, and
             `rough`: whether the interval may hold the truth less often than that.
         pairs: one row a pair: `difference` of means with an interval that holds for all pairs together, `p_value`, and
@@ -332,7 +332,7 @@ def _lacking(scores: ItemScores) -> str:
 
 
 def _verdict(made: ScoreComparison, baseline: str) -> object:
-    """The leaders, and over whom the lead is significant; with a baseline, which systems are better or worse."""
+    """The leaders, and whom they beat significantly; with a baseline, which systems are better or worse."""
     if baseline:
         return {one: (low > 0) - (high < 0) for one, low, high in made.pairs["one", "low", "high"].rows()}
     leader = made.table["system"][0]
@@ -341,7 +341,7 @@ def _verdict(made: ScoreComparison, baseline: str) -> object:
 
 
 def _marks(scores: ItemScores, fit: _Fit, table: pl.DataFrame, pairs: pl.DataFrame) -> list[str]:
-    """Which intervals are not to be relied on, and why."""
+    """Which intervals are unreliable, and why."""
     notes, apart = [], pairs.filter("rough")
     of_two = (apart["one"] + " and " + apart["two"]).to_list()
     for what, some in (("of", table.filter("rough")["system"].to_list()), ("between", of_two)):
@@ -395,7 +395,7 @@ def _scales(scores: ItemScores, metric: Metric) -> tuple[Floats, Bools]:
 
 
 def _rough(scores: ItemScores, tables: Floats, metric: Metric) -> tuple[Bools, Bools]:
-    """Whose interval may hold the truth less often than it says, shape (systems,), and that of which pairs, shape
+    """Whose interval may cover the true value too seldom, shape (systems,), and that of which pairs, shape
     (systems, systems): numbers too skewed for their number of clusters, and counts that differ on few items.
     """
     low, high = _scales(scores, metric)[0].T[:, :, None]

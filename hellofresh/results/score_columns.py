@@ -85,7 +85,7 @@ def numbers_of(score: pl.Series, long: pl.DataFrame) -> list[pl.Series]:
 
 
 def cells_of(column: pl.Series) -> pl.Series:
-    """Texts in small letters; null where one says that there is no score."""
+    """Texts in small letters; null where one marks a missing score."""
     text = column.str.strip_chars().str.to_lowercase()
     return text.set(text.is_in([*_MISSING, ""]), None)
 
@@ -225,7 +225,7 @@ def _no_repeats(systems: Sequence[str]) -> None:
     if len(systems) > 1 and all(_REPEATS.search(name.strip()) for name in systems) and len(stems) < len(systems):
         what = f"the columns {quoted(systems)} read as repetitions of one system, not as systems"
         fix = f"--systems {','.join(systems[:2])},... if they are; else average them into a column for each system"
-        raise DataError(what, expected="a column a system", fix=fix, code="unclear-columns")
+        raise DataError(what, expected="one column per system", fix=fix, code="unclear-columns")
 
 
 def without_totals(long: pl.DataFrame, said: list[str]) -> pl.DataFrame:

@@ -200,7 +200,7 @@ def _lane(line: Line, drawn: Scale, colours: Mapping[str, int], *, is_named: boo
 
 
 def ends_on(drawn: Scale, metric: MetricValue) -> Sequence[float]:
-    """Where a bar begins, its dot stands, and it ends, 0 to 1."""
+    """Where a bar begins, has its dot, and ends, 0 to 1."""
     return sorted(_within(drawn.share(value)) for value in (metric.low, metric.value, metric.high))
 
 
