@@ -153,7 +153,7 @@ def ocr_parameters() -> Parameters:
 
 @dataclass
 class PictureMatcher:
-    """Tells by keypoints (SIFT of OpenCV, which the extra `ocr` brings) whether a picture is one of a post's.
+    """Decides by keypoints (SIFT of OpenCV, which the extra `ocr` brings) whether a picture is one of a post's.
 
     It sees through another size, compression, a crop, other colours, a caption and a mirror, since a share of the
     keypoints lies as in the other picture, moved, turned and scaled at once. Another photo of the same scene has fewer,

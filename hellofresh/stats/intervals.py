@@ -195,7 +195,7 @@ def wilson_limits(share: Floats, n: Floats, quantile: Floats) -> Limits:
 
 def counted_limits(share: Floats, n: Floats, quantile: Floats) -> Limits:
     """Agresti and Coull's interval of a share that is a count: as Wilson's, and longer where hits or misses are few, so
-    that it holds the truth in 94% of cases and more for every share (The American Statistician 52 (1998), 119-126).
+    that it covers the true value in 94% of cases or more for any share (The American Statistician 52 (1998), 119-126).
 
     Args:
         share, n, quantile: as for `wilson_limits`.
