@@ -11,7 +11,7 @@ from datetime import date, datetime
 from functools import lru_cache
 from urllib.parse import urlencode
 
-from hellofresh.core.editions import is_edition
+from hellofresh.core.editions import ALL_ROWS, is_edition
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.systems import ModelFacts
 from hellofresh.tasks import TASKS, Track
@@ -93,6 +93,11 @@ def track_title(task: str) -> str:
 def is_frozen(edition: str) -> bool:
     """Whether an edition is a version of a data set, not a quarter."""
     return "@" in edition and is_edition(edition)
+
+
+def period_name(period: str) -> str:
+    """A period as readers see it; a data set has one."""
+    return "all" if period == ALL_ROWS else period
 
 
 def quarter_title(board: Board, split: SplitKey, closed: str = "") -> str:

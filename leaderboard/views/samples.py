@@ -29,7 +29,7 @@ from hellofresh.results.split.tables import CHANCE, HAS_WORDS, AnswerRow
 from hellofresh.tasks import TASKS, relevance_of
 from hellofresh.tasks.samples import Label
 from leaderboard.components.charts import histogram
-from leaderboard.components.labels import FACTS, Links, day, entry_label, fact_name, fact_text, money
+from leaderboard.components.labels import FACTS, Links, day, entry_label, fact_name, fact_text, money, period_name
 from leaderboard.components.markup import (
     DASH,
     Html,
@@ -138,7 +138,8 @@ def _samples_data(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> D
             DataColumn("Right", marks.right, help="Systems that were right"),
             DataColumn("Answered", marks.judged, help="Systems that answered it"),
         ]
-    columns += [DataColumn("Period", [row.period for row in rows]), DataColumn("Sample", [row.id for row in rows])]
+    columns += [DataColumn("Period", [period_name(row.period) for row in rows])]
+    columns.append(DataColumn("Sample", [row.id for row in rows]))
     return DataTable(
         "Samples: tick one to open it",
         columns,
@@ -152,7 +153,8 @@ def _samples_data(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> D
 
 def _sample_filters(visit: Visit, split: SplitKey, rows: Sequence[SampleRow], *, labelled: bool) -> list[Filter]:
     """By period, label, number of right systems, and where any one system was right or wrong."""
-    entries, filters = visit.board.entries(split), [Filter.of("Period", [row.period for row in rows], "All periods")]
+    entries, periods = visit.board.entries(split), [period_name(row.period) for row in rows]
+    filters = [Filter.of("Period", periods, "All periods")]
     marks = marks_of(visit.board, split)
     if not (right := marks.lines):
         return filters
@@ -251,7 +253,7 @@ def _browser(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> Html:
         "right": list(marks.lines.values()),
         "samples": {
             "id": [row.id for row in rows],
-            "period": [row.period for row in rows],
+            "period": [period_name(row.period) for row in rows],
             "gist": [gist.source for gist, _ in gists],
             "small": [small.source if small else "" for _, small in gists],
             "label": [row.label for row in rows],
@@ -451,7 +453,7 @@ def sample_list(samples: Sequence[SampleRow], board: Board, split: SplitKey, lin
         at, (about, small) = places[row.id], gist(row)
         way = inner_link(links.to("samples", split, sample=row.id), about)
         more = [_label_name(row.label, split.task), _share(marks.right[at], marks.judged[at])] if labelled else []
-        rows.append([(way, small), *more, visible(row.period, 12), visible(row.id, 40)])
+        rows.append([(way, small), *more, visible(period_name(row.period), 12), visible(row.id, 40)])
     columns += [("text", "Period"), ("text", "Sample")]
     return table("Samples", columns, rows, "hf-samples hf-opens", whole=True)
 
