@@ -143,12 +143,14 @@ def _with_reference(known: Task, counts: tuple[int, ...], added: tuple[Metric, .
 def figure(value: float, metric: str, decimals: int = 3) -> str:
     """A value of a metric, given by name or title, for display: on a scale up to 100 with one decimal.
 
+    It has a minus sign, not a hyphen, if it is negative.
+
     Args:
         value: to display.
         metric: its name or title.
         decimals: for metrics from 0 to 1.
     """
-    return f"{value:.{1 if metric in _wide() else decimals}f}"
+    return f"{value:z.{1 if metric in _wide() else decimals}f}".replace("-", "\N{MINUS SIGN}")
 
 
 @lru_cache

@@ -14,7 +14,7 @@ from hellofresh.results.comparison import ROUGH, chance
 from hellofresh.results.split.panel import section_of
 from hellofresh.results.standings import Standing
 from leaderboard.components.charts import interval_bar, interval_scale, period_tick
-from leaderboard.components.labels import Links, money
+from leaderboard.components.labels import NO_REGIME, Links, money
 from leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
 from leaderboard.components.parts import DataColumn, DataTable, Filter
 from leaderboard.components.scale import Scale, figure
@@ -266,7 +266,7 @@ def _row(line: Line, view: View, drawn: Scale) -> Html:
 
 def whose(entry: BoardEntry) -> Html:
     """The team, and the regime if any."""
-    regime = join([" \N{MIDDLE DOT} ", visible(entry.regime, 30)]) if entry.regime != "none" else None
+    regime = join([" \N{MIDDLE DOT} ", visible(entry.regime, 30)]) if entry.regime not in NO_REGIME else None
     return join([named(entry.team, 60), regime])
 
 

@@ -29,7 +29,7 @@ from hellofresh.results.split.tables import CHANCE, HAS_WORDS, AnswerRow
 from hellofresh.tasks import TASKS, relevance_of
 from hellofresh.tasks.samples import Label
 from leaderboard.components.charts import histogram
-from leaderboard.components.labels import FACTS, Links, day, entry_label, fact_name, fact_text, money
+from leaderboard.components.labels import FACTS, Links, day, entry_label, fact_name, fact_text, is_frozen, money
 from leaderboard.components.markup import (
     DASH,
     Html,
@@ -138,7 +138,10 @@ def _samples_data(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> D
             DataColumn("Right", marks.right, help="Systems that were right"),
             DataColumn("Judged", marks.judged, help="Systems that judged it"),
         ]
-    columns += [DataColumn("Period", [row.period for row in rows]), DataColumn("Sample", [row.id for row in rows])]
+    columns += [
+        DataColumn("Period", [row.period for row in rows], shown=not is_frozen(split.edition)),
+        DataColumn("Sample", [row.id for row in rows]),
+    ]
     return DataTable(
         "Samples: tick one to open it",
         columns,
@@ -446,13 +449,15 @@ def sample_list(samples: Sequence[SampleRow], board: Board, split: SplitKey, lin
     known, marks = TASKS.get(split.task), marks_of(board, split)
     labelled, places = known is None or bool(known.classes), {key: at for at, key in enumerate(marks.ids)}
     columns: list[Column] = [("name", "Text"), *([("text", "Label"), ("number", "Right")] if labelled else [])]
+    dated = not is_frozen(split.edition)  # a data set has one period
     rows: list[list[Cell]] = []
     for row in samples:
         at, (about, small) = places[row.id], gist(row)
         way = inner_link(links.to("samples", split, sample=row.id), about)
         more = [_label_name(row.label, split.task), _share(marks.right[at], marks.judged[at])] if labelled else []
-        rows.append([(way, small), *more, visible(row.period, 12), visible(row.id, 40)])
-    columns += [("text", "Period"), ("text", "Sample")]
+        more += [visible(row.period, 12)] if dated else []
+        rows.append([(way, small), *more, visible(row.id, 40)])
+    columns += [*([("text", "Period")] if dated else []), ("text", "Sample")]
     return table("Samples", columns, rows, "hf-samples hf-opens", whole=True)
 
 

@@ -22,7 +22,7 @@ from hellofresh.results.comparison import chance
 from hellofresh.results.split.tables import ReceiptRow
 from hellofresh.tasks.samples import MAIN
 from leaderboard.components.charts import reliability_plot
-from leaderboard.components.labels import Links, is_frozen, model_said, money
+from leaderboard.components.labels import NO_REGIME, Links, is_frozen, model_said, money
 from leaderboard.components.markup import (
     DASH,
     Html,
@@ -148,7 +148,10 @@ def _beside_others(board: Board, split: SplitKey, origin: str, others: Collectio
     better, worse = kinds[Lead.SIGNIFICANT], kinds[Lead.WORSE]
     level = len(pairs) - better - worse - kinds[Lead.UNTESTED]
     parts = [f"{said} {number:,}" for said, number in (("better than", better), ("worse than", worse)) if number]
-    if parts:
+    if len(pairs) in (better, worse):
+        every = f"all {len(pairs):,} other ranked systems" if len(pairs) > 1 else "the other ranked system"
+        yield f"Significantly {'better' if better else 'worse'} than {every}. "
+    elif parts:
         yield f"Significantly {' and '.join(parts)} of the {len(pairs):,} other ranked systems. "
     if level:
         yield f"It does not differ significantly from {level:,}{'' if parts else ' other ranked'}"
@@ -175,7 +178,8 @@ def _facts(board: Board, split: SplitKey, result: ScoreCell, scale: Scale, known
     rank = None
     if standing is not None and len(board.standings(split)) > 1:
         few = "; too few, uneven or skewed clusters of samples for reliable intervals" if standing.few_clusters else ""
-        rank = f"between {standing.low} and {standing.high}; {chance(standing.first)} chance of being first{few}"
+        limits = f"{standing.low}" if standing.low == standing.high else f"between {standing.low} and {standing.high}"
+        rank = f"{limits}; {chance(standing.first)} chance of being first{few}"
     failed = f"; {known.failed:,} failed and are not among them" if known is not None and known.failed else ""
     silent = f"{result.none:,} without a readable answer, {result.blocked:,} refused" if result.no_answer else None
     entered = None
@@ -189,7 +193,7 @@ def _facts(board: Board, split: SplitKey, result: ScoreCell, scale: Scale, known
         ("Team", named(entry.team, 60)),
         ("95% interval", interval),
         ("Rank", rank),
-        ("Regime", named(entry.regime, 30) if entry.regime != "none" else None),
+        ("Regime", named(entry.regime, 30) if entry.regime not in NO_REGIME else None),
         ("Answers", None if is_frozen(split.edition) and entry.provenance == "uploaded" else how),
         ("No answer", silent),
         ("All prompts", _became(known)),
