@@ -143,10 +143,10 @@ class WikiSourceSettings(Strict):
     @model_validator(mode="after")
     def _one_of_both(self) -> WikiSourceSettings:
         if (self.dump is None) == (self.api is None):
-            raise ValueError("one of dump and api is needed, and not both")
+            raise ValueError("set either dump or api, not both")
         of_the_api = self.model_fields_set - {"dump", "api", "contact"}
         if self.dump is not None and of_the_api:
-            raise ValueError(f"{min(of_the_api)} says how an API is asked, and there is a dump")
+            raise ValueError(f"{min(of_the_api)} is a setting for the API, but a dump is given")
         return self
 
 

@@ -183,7 +183,7 @@ def main() -> None:
         board = board_of(shown)
         if board.private and st.get_option("server.address") not in _HERE:
             raise UsageError(
-                "it holds figures of quarters that are not revealed, and is shown on this machine only",
+                "it has figures of unrevealed quarters, so it is shown on this machine only",
                 where=str(shown.folder), expected="--server.address=localhost", code="private-board",
             )  # fmt: skip
         _run(shown)
@@ -204,7 +204,7 @@ def _need_own_name() -> None:
         return  # for other visitors, who use the names of the proxy or the setting
     if isinstance(host, str) and re.sub(r":\d+$", "", host).strip("[]") not in _HERE:
         raise UsageError(
-            f"the site is shown on this machine only, and was asked for as {host}", expected="http://localhost",
+            f"the site is shown on this machine only, but was requested as {host}", expected="http://localhost",
             fix="For a name of its own, set STREAMLIT_SERVER_ALLOWED_HOSTS to it.", code="foreign-host",
         )  # fmt: skip
 

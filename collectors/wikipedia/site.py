@@ -360,12 +360,12 @@ class WikiSite:
         for page in body.query.pages:
             order = [(item.timestamp, item.revid) for item in page.revisions]
             if sorted(set(order)) not in (order, order[::-1]):
-                raise self._strange(f"revisions of page {page.pageid} are out of order, or there twice")
+                raise self._strange(f"revisions of page {page.pageid} are out of order or repeated")
         return body
 
     def _strange(self, what: str) -> SourceError:
         return SourceError(
-            f"the answer is not understood ({what})",
+            f"the answer cannot be understood ({what})",
             where=self._api,
             expected="a MediaWiki of version 1.32 or newer",
             fix="If the wiki answered at this address before, try again later; else check the address.",

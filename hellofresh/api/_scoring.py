@@ -211,7 +211,7 @@ def compare(
         >>> import numpy
         >>> scores = numpy.array([[1, 0]] * 30 + [[1, 1]] * 60 + [[0, 1]] * 10)
         >>> compare(scores).sentence
-        'system 1 leads with 0.900 on 100 items; that is significant over system 2 (adjusted p < .05).'
+        'system 1 leads with 0.900 on 100 items: significantly ahead of system 2 (adjusted p < .05).'
 
     Args:
         scores: an edition, from `load`; or a frame of polars or pandas, long (item, system, score) or wide (a column a

@@ -116,7 +116,7 @@ def show_built(output: CommandOutput, built: Sequence[Built]) -> None:
         if not item.skipped and item.left_out:
             output.say(
                 f"note: {item.task} {item.quarter}: {item.left_out} candidates were left out because another release "
-                "has their group: its labels would give theirs away."
+                "has their group: its labels would reveal theirs."
             )
         if item.unseen:
             output.say(

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from hellofresh.core.errors import UsageError
 
 T = TypeVar("T")
-_APART = "It imports what is just being loaded: bring it from a module of its own that imports less."
+_APART = "It imports what is just being loaded: move it to a module of its own that imports less."
 
 
 def _left_out() -> bool:

@@ -245,7 +245,7 @@ class People:
     def __post_init__(self) -> None:
         if not Path(self.source).is_file():
             raise DataError(
-                "no such file of people", where=self.source[:200], expected="JSON lines", code="missing-file"
+                "the file of people does not exist", where=self.source[:200], expected="JSON lines", code="missing-file"
             )
 
     @property

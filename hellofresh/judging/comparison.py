@@ -181,7 +181,7 @@ def bridged_means(rated: pl.DataFrame, criterion: Criterion) -> BridgedMeans:
     people, most = counts[1].size, int(counts[0].max(initial=0))
     if people < LEAST_PEOPLE or most < LEAST_RATINGS:
         missing = (
-            f"What is helpful to people who disagree takes {LEAST_PEOPLE} people and {LEAST_RATINGS} ratings of a "
+            f"Helpfulness to people who disagree needs {LEAST_PEOPLE} people and {LEAST_RATINGS} ratings of a "
             f"response; here are {people} people, and {most} ratings at most."
         )
         return BridgedMeans(missing=missing)
@@ -189,7 +189,7 @@ def bridged_means(rated: pl.DataFrame, criterion: Criterion) -> BridgedMeans:
     try:
         fit = fit_round(ratings, counts[0].size, people, settings)
     except ValueError as error:
-        return BridgedMeans(missing=f"What is helpful to people who disagree cannot be fitted: {error}.")
+        return BridgedMeans(missing=f"Helpfulness to people who disagree cannot be fitted: {error}.")
     took_part = int(np.isfinite(fit.rater_intercept).sum())
     if took_part < LEAST_PEOPLE:
         return BridgedMeans(

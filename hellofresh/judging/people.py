@@ -279,7 +279,7 @@ def set_up_study(  # noqa: PLR0917 - as `assign`, with what it has read
         fix = "Close the study, or give it another version."
         raise UsageError("ratings have been submitted already", where=str(files.edition), fix=fix, code="has-ratings")
     if len(set(names)) < len(names):
-        raise UsageError("a rater's name is there twice", code="repeated-rater")
+        raise UsageError("a rater's name appears twice", code="repeated-rater")
     blinded, key = _blind(samples, responses, secrets.token_bytes(32))
     by_sample: dict[str, list[str]] = {}
     for item in blinded:
@@ -320,7 +320,7 @@ def _blind(
     for item in responses:
         place = f"{item.system[:60]} on {item.sample[:60]}"
         if item.sample not in known:
-            raise DataError("a response to a sample that is not there", where=place, code="unknown-sample")
+            raise DataError("a response to an unknown sample", where=place, code="unknown-sample")
         if (item.sample, item.system) in seen:
             raise DataError("two responses of one system", where=place, code="duplicate-id")
         seen.add((item.sample, item.system))

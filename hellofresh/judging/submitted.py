@@ -219,7 +219,7 @@ def _check_part(
         if asked and criterion.id not in values:
             raise SubmissionError(f"{criterion.title}: no answer yet", where=where, code="no-answer")
         if not asked and criterion.id in values:
-            raise SubmissionError(f"{criterion.title}: was not to be asked", where=where, code="not-asked")
+            raise SubmissionError(f"{criterion.title}: must not be answered", where=where, code="not-asked")
         value = values.get(criterion.id)
         if asked and (not criterion.undecided if value is None else not criterion.accepts(value)):
             raise SubmissionError(f"{criterion.title}: not on its scale", where=where, code="bad-value")

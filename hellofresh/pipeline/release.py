@@ -154,7 +154,7 @@ def _ask_in_rounds(
         said = f"{samples:,} samples in {runs} runs"
         if which == "models" and older:
             left_out = ", ".join(map(str, sorted(older)))
-            steps.show.say(f"note: no model is asked about the old or unrevealed quarters of the sample: {left_out}")
+            steps.show.say(f"note: models are not asked about the sample's old or unrevealed quarters: {left_out}")
         if shown and EMBEDDED in of_kind:
             searching = {**SEARCHING, "model": EMBEDDED, "limit": min(limit or SEARCHED, SEARCHED)}
             samples, _ = _ask_all(steps, {shown[-1]: by_edition[shown[-1]]}, [searching])
@@ -162,7 +162,7 @@ def _ask_in_rounds(
         watch.step(f"asked      {which}: {said}")
         if len(rounds) > 1 and which == next(iter(rounds)):
             _say_board(steps, "first board")
-            watch.step(f"first board, of {which} alone")
+            watch.step(f"first board, of {which} only")
 
 
 def _ask_all(
@@ -212,7 +212,7 @@ def leaders(workspace: Workspace) -> Iterator[str]:
         tied = ranked.filter(tie_group=1).height
         first = ranked.sort("rank") if tied else newest.sort("value", descending=headline.higher_is_better)
         seal = f"too close to call ({tied} do not differ)" if tied > 1 else "lead is real"
-        seal = seal if ranked.height > 1 else "the only one ranked" if tied else "none is ranked yet"
+        seal = seal if ranked.height > 1 else "the only one ranked" if tied else "no system is ranked yet"
         yield f"{name} {first['edition'][0]}: {first['system'][0]}, {headline.title} {first['value'][0]:.3f}; {seal}"
 
 
@@ -445,7 +445,7 @@ def resolve_split(
     resolved = resolve(workspace, quarter, task, now(), final=final)
     what = f"{task.name} {quarter}, prospective"
     if resolved is None:
-        say(f"{what}: not resolved; it takes a later collection with --pending, after the deadline")
+        say(f"{what}: not resolved: collect again with --pending after the deadline")
     elif resolved.waits_until:
         say(f"{what}: not resolved before {utc_text(resolved.waits_until)}: until then an open split shares its groups")
     elif resolved.waiting:
@@ -513,7 +513,7 @@ def build_bundled(workspace: Workspace, show: Show, name: str, baselines: Sequen
     jobs = [job for job in bundled_jobs(workspace) if job.task.name == name]
     if not jobs:
         raise UsageError(
-            f"nothing of {name} is released here, and the bundled sample has none",
+            f"nothing of {name} is released here, nor in the bundled sample",
             where=str(workspace.root),
             expected="a task of the bundled sample, such as x-notes",
             fix="Import a data set (hellofresh dataset import), or name another task.",

@@ -190,18 +190,18 @@ def _alike(frame: pl.DataFrame, systems: list[str], said: list[str]) -> list[str
         whole = all(span[2] for span in others.values())
         for name in named:
             if name in spans and low <= spans[name][0] and spans[name][1] <= high and (spans[name][2] or not whole):
-                _asked([*others], [name], "its name says that it is no score, and its numbers that it is one")
+                _asked([*others], [name], "its name suggests that it is not a score, but its numbers that it is")
         if totals:
-            _asked([one for one in others if one not in totals], totals, "a total of the others is no system")
+            _asked([one for one in others if one not in totals], totals, "a total of the others is not a system")
         return [name for name in systems if name in others or name not in spans]
     if len(others) < 2 and len(spans) >= 2 and not unlike(spans):
         if not named:
             return systems  # one that happens to count up
-        _asked([name for name in systems if name not in named], named, "their names say that they are no scores")
+        _asked([name for name in systems if name not in named], named, "their names suggest that they are not scores")
     if others and unlike(others):
         wide = {name for name, (low, high, _) in others.items() if not (low >= 0 and high <= 1)}
         some = [name for name in others if name not in wide] or [*others][:-1]
-        _asked(some, [name for name in others if name not in some], "columns are of unlike scales")
+        _asked(some, [name for name in others if name not in some], "columns have different scales")
     return [name for name in systems if name in others or name not in spans] or systems
 
 
@@ -250,7 +250,7 @@ def without_totals(long: pl.DataFrame, said: list[str]) -> pl.DataFrame:
             said.append(f"the item `{name}` left out: a total of the others")
         elif total or any(row["score"] > row["high"] or (row["score"] % 1 and not row["broken"]) for row in rows):
             fix = f"--without {','.join(named)} if they are totals; else rename them"
-            raise DataError(f"the item {name!r} reads as a total, but is not that of the others", fix=fix,
+            raise DataError(f"the item {name!r} looks like a total, but is not that of the others", fix=fix,
                             expected="items", code="unclear-items")  # fmt: skip
     kept = [name for name in named if name in long["item"]]
     said += [f"taken for items: {quoted(kept)}"] if kept else []

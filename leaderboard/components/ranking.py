@@ -33,7 +33,7 @@ _MOST_TICKS = 8  # more would touch on a phone
 _NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten", "Eleven", "Twelve")
 _ON_SCALE = ("system", "baseline")
 _UNRANKED = list(GROUPS.items())[1:]
-_FEW = "they judged too few of the samples that the ranked systems judged"
+_FEW = "they have scores on too few of the ranked systems' samples"
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,7 +86,7 @@ class Scale:
         """Meaning of the dashed line; empty if absent."""
         if self.reference is None:
             return ""
-        return f"always answering “{self.answer}”" if self.classes else self.answer
+        return f"always answering “{self.answer}”" if self.answer in self.classes else self.answer
 
 
 def plain_scale(task: str, split: str = MAIN) -> Scale:
@@ -135,7 +135,7 @@ def _with_reference(known: Task, counts: tuple[int, ...], added: tuple[Metric, .
         return plain
     counts = counts if len(counts) == len(known.classes) and any(counts) else (1,) * len(known.classes)
     if known.headline.of_forecasts:
-        return replace(plain, reference=50.0, answer="the share of each class")
+        return replace(plain, reference=50.0, answer="always giving each class its share")
     label, value = constant_answer(known.headline, counts)
     return replace(plain, reference=value, answer=known.classes[label])
 

@@ -136,7 +136,7 @@ def _samples_data(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> D
         columns += [
             DataColumn("Label", [_label_name(row.label, split.task) for row in rows]),
             DataColumn("Right", marks.right, help="Systems that were right"),
-            DataColumn("Judged", marks.judged, help="Systems that judged it"),
+            DataColumn("Answered", marks.judged, help="Systems that answered it"),
         ]
     columns += [
         DataColumn("Period", [row.period for row in rows], shown=not is_frozen(split.edition)),
@@ -601,8 +601,8 @@ def edit_html(paragraph: str, deleted: str, added: str) -> Html:
     return join(
         [
             el("p", *pieces, _plain(paragraph[at:]), class_="hf-edit"),
-            el("p", el("small", "Taken out besides"), *missing, class_="hf-edit") if missing else None,
-            el("p", el("small", "Put in"), *(new or ["nothing"]), class_="hf-edit"),
+            el("p", el("small", "Also removed"), *missing, class_="hf-edit") if missing else None,
+            el("p", el("small", "Added"), *(new or ["nothing"]), class_="hf-edit"),
         ]
     )
 
@@ -626,7 +626,8 @@ def reasons_of_system(answers: Sequence[AnswerRow], split: SplitKey, links: Link
     parts = []
     for one in answers:
         where = inner_link(links.to("samples", split, sample=one.id), visible(one.id, 60))
-        title = el("summary", visible(one.id, 60), ", ", visible(one.prompt, 40))
+        asked = "" if one.prompt == SINGLE else f", {visible(one.prompt, 40)}"
+        title = el("summary", visible(one.id, 60), asked)
         parts.append(el("details", title, reason(one), el("p", "The sample: ", where)))
     return join([heading("In its own words", _OWN_WORDS), *parts])
 

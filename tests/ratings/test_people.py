@@ -325,4 +325,4 @@ def test_a_study_set_up_from_files_names_whom_its_report_leaves_out(workspace: W
     closed(workspace, Frozen("corrections", "7"), "corrections")
     report = ("rate", "report", "--edition", "corrections@7")
     assert {row["system"] for row in cli.json(*report, "--kind", "standings")} == {"first", "second", "third"}
-    assert "third is left out: it has responses of its own to 1 of 6 posts" in cli(*report)
+    assert "third is left out: it has its own responses to 1 of 6 posts" in cli(*report)

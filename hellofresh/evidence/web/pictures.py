@@ -323,7 +323,7 @@ class MediaPictures:
         await self._fetch_once(media.address)
         found = self._cache.find(media)
         if found is None and not self._cache.problem(media.address):
-            self._cache.add_problem(media.address, "another picture than the sample names")
+            self._cache.add_problem(media.address, "not the picture that the sample names")
         return found
 
     async def _fetch(self, address: str) -> None:

@@ -208,7 +208,7 @@ def shares(split: BoardSplit) -> Iterator[system_rows.AnswerShare]:
 
 
 def agreements(split: BoardSplit) -> Iterator[system_rows.AgreementRow]:
-    """All pairs of participants on the samples that both judged; empty once labels are shown."""
+    """All pairs of participants on the samples that both answered; empty once labels are shown."""
     origins = [] if split.shown else [row["origin"] for row in split.systems][:_MOST_COMPARED]
     ids = [sample.id for sample in split.samples]
     said: dict[str, NDArray[np.int8]] = {}

@@ -247,7 +247,7 @@ def score_submission(
 
 
 def beside_others(workspace: Workspace, release: Release, labels: Mapping[str, Label], origin: str) -> list[Score]:
-    """The headline metric of a run in the whole edition, then those of others on the samples that it judged, the best
+    """The headline metric of a run in the whole edition, then those of others on the samples that it answered, the best
     first: of the baselines that were run and, if it judged all, of all that was scored before, such as people and
     published systems.
 

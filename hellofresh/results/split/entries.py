@@ -80,7 +80,7 @@ def run_records(workspace: Workspace, release: Release, split: str) -> tuple[lis
         if regime is not None and regime.gives not in (Output, release.task.output):
             continue  # responses are rated instead of scored
         if record.samples_sha256 != release.samples_sha256:
-            notes.append(f"{folder.name} was run on other samples than are released now, and is left out")
+            notes.append(f"{folder.name} was run on other samples than those released now, so it is left out")
             continue
         key = record.system
         rank = (record.judged, record.number)

@@ -117,12 +117,12 @@ def _refuse_strays(workspace: Workspace, splits: Sequence[Published]) -> list[st
     for _, path in score_files(workspace):
         if path not in scores:
             fix = "Remove it, or move it elsewhere."
-            raise DataError("scores of no edition that was released", where=str(path), fix=fix, code="stray-scores")
+            raise DataError("scores of an edition that was not released", where=str(path), fix=fix, code="stray-scores")
     parts = [judgements_file(workspace, one, kind, part, private=side)
              for one in editions for kind in Split for part in get_args(Part) for side in sides]  # fmt: skip
     there = {path for folder in {path.parent for path in parts} for path in folder.glob("*") if path.is_file()}
     names = sorted(path.relative_to(workspace.root).as_posix() for path in there.difference(parts))
-    return [f"{name} belongs to no edition that was released, and is not read" for name in names]
+    return [f"{name} belongs to no released edition, so it is not read" for name in names]
 
 
 def open_each(splits: ScoredSplits) -> Iterator[BoardSplit]:

@@ -351,7 +351,7 @@ class _Describer:
             found.events.append(asked)
             answers.append(re.sub(r"\W+.*", "", said.lstrip(" *\"'"), flags=re.DOTALL).casefold())
         if answers != list(_EXAM.values()):
-            found.problem = "the caption did not stand its examination"
+            found.problem = "the caption failed its check"
         return not found.problem
 
     async def _merge(self, number: int, found: _Findings) -> tuple[str, str]:
