@@ -25,6 +25,7 @@ from hellofresh.results.board.sample_rows import (
     TranscriptStep,
 )
 from hellofresh.results.board.schema import SAMPLES
+from hellofresh.results.split.panel import SINGLE
 from hellofresh.results.split.tables import CHANCE, HAS_WORDS, AnswerRow
 from hellofresh.tasks import TASKS, relevance_of
 from hellofresh.tasks.samples import Label
