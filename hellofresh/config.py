@@ -48,7 +48,7 @@ class DailySettings(Strict):
     archive_days: int = Field(default=7, ge=1, le=90)
     """Days between snapshots of a source that keeps its dumps only for days."""
     opens: Literal["when asked", "by itself"] = "when asked"
-    """Whether a quarter waits for `hellofresh quarter open`, or opens on its day if nothing speaks against it."""
+    """Whether a quarter waits for `hellofresh quarter open`, or opens on its day if there are no warnings."""
     least_samples: int = Field(default=20, ge=1)
     """Fewest samples of a task in a quarter that opens by itself."""
     hydrate_days: int = Field(default=30, ge=1, le=366)

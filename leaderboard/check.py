@@ -1,4 +1,4 @@
-"""The form of the page Check a table: a table, what was taken for what, and the comparison, by Streamlit's widgets."""
+"""The form of the page Check a table: a table, how it was read, and the comparison, by Streamlit's widgets."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def show_alone() -> None:
 
 
 def show_check() -> None:
-    """The table that the visitor gives, and what comes of it."""
+    """The visitor's table and its comparison."""
     files, preset = _given()
     if not files:
         return

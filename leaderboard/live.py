@@ -67,7 +67,7 @@ class AddressLinks(Links):
 
 @dataclass(slots=True, eq=False)
 class LiveVisit(Visit):
-    """A page whose tables, charts and files remain values; files stand below the text that names them."""
+    """A page whose tables, charts and files remain values; files are below the text that names them."""
 
     attached: list[File] = field(default_factory=list)
 
@@ -281,7 +281,7 @@ def _show_menu(page: Page, pages: Mapping[str, StreamlitPage], about: Mapping[st
 def _show_absent(
     page: Page, split: SplitKey, options: Sequence[Mapping[str, str]], places: Mapping[PageKey, str]
 ) -> None:
-    """What the address asked for and is not here, and where to find what is."""
+    """What the address requested and is missing here, and where to find what exists."""
     asked = next((st.query_params[name] for one in options for name in one if name in st.query_params), "")
     said = f"There is no “{visible(asked, 60)}” on {task_title(split.task)}, {split.edition}. " if asked else ""
     way = inner_link(AddressLinks(places, "").to("leaderboard", split), "The ranking")

@@ -247,7 +247,7 @@ class ScoreCheck:
         number: scores read.
         faults: of the scores.
         unchecked: scores that were not recomputed.
-        unrated: submissions of responses that nobody rated, which are not published.
+        unrated: submissions of unrated responses, which are not published.
     """
 
     content: Content
@@ -453,7 +453,7 @@ class ScoreCheck:
                 yield f"{short(entry)}: the predictions are not those that were submitted"
 
     def _is_unrated(self, entry: str, given: Handover) -> bool:
-        """Whether nobody rated a submission of responses, which then has no scores and is not published."""
+        """Whether a submission of responses is unrated; it then has no scores and is not published."""
         texts = {text_hash(str(answer)) for answer in given.answers.values()}
         unrated = not (self.content.classes or self.content.relevance or self.content.rated & {entry, *texts})
         if unrated:

@@ -1,7 +1,7 @@
 """Reading a feed of ClaimReview objects piece by piece, whatever its size.
 
 Three forms are read: a DataFeed (an object with a list `dataFeedElement`, whose elements hold reviews in `item`), a
-list of reviews, and one review a line. A file may be compressed with gzip. A feed that is not JSON raises an error; a
+list of reviews, and one review per line. A file may be compressed with gzip. A feed that is not JSON raises an error; a
 malformed element is passed on unchanged, for the caller to count.
 
 A feed is downloaded from an address. Reviews from Google's Fact Check Tools API are stored in the same form. The API

@@ -100,7 +100,7 @@ class ReadSoFar:
         pages: articles returned.
         empty, other, revisions: articles without a single revision, pages of other namespaces, and revisions of
             articles, in what was parsed.
-        losses: revisions of articles whose text is missing although nobody hid it, by reason (`LOSSES`).
+        losses: revisions of articles whose text is missing although it is not hidden, by reason (`LOSSES`).
     """
 
     pages: int
@@ -550,7 +550,7 @@ class _Handler:
         )
 
     def _whole_text(self, values: Mapping[str, str]) -> str | None:
-        """The text, unless it was left out, is damaged or is no wikitext, each of which is counted."""
+        """The text, unless it was left out, is damaged or is not wikitext, each of which is counted."""
         text, said = values.get("text"), self._text
         sha1 = said.get("sha1", "") or values.get("sha1", "")
         loss = loss_of(text, model=values.get("model", "wikitext").strip(), size=said.get("bytes", ""), sha1=sha1)
@@ -581,7 +581,7 @@ class _Handler:
 
 
 def loss_of(text: str | None, *, model: str, size: str, sha1: str) -> str:
-    """Why a text that nobody hid cannot be used (one of `LOSSES`); "" if it can.
+    """Why a text that is not hidden cannot be used (one of `LOSSES`); "" if it can.
 
     Args:
         text: as it was read.

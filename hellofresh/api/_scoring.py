@@ -249,7 +249,7 @@ def _framed(scores: Any) -> pl.DataFrame:
 
 
 def _on_edition(edition: LoadedEdition, systems: Mapping[str, Predictions]) -> ComparisonTable:
-    """Compare as the leaderboard does: on the samples that all systems judged."""
+    """Compare as the leaderboard does: on the samples that all systems answered."""
     if len(systems) < 2:
         raise UsageError("nothing to compare", expected="predictions of two systems or more", code="too-few-systems")
     entries = [_entry(name, "submission", outputs_of(edition, said)) for name, said in systems.items()]

@@ -328,7 +328,7 @@ def _show_people(output: CommandOutput, people: Sequence[PeopleRow], title: str,
 
 
 def _show_examples(output: CommandOutput, release: Release, labels: Mapping[str, Label], folder: Path) -> None:
-    """Show one wrongly and one rightly judged sample of the run in a folder."""
+    """Show one wrongly and one rightly answered sample of the run in a folder."""
     task, samples = release.task, {sample.id: sample for sample in release.with_texts()}
     with snapshot(folder) as journal:
         said = deciding(journal.entries())

@@ -78,7 +78,7 @@ class _News(CommandOutput):
 
 
 def open_quarter(options: argparse.Namespace, output: CommandOutput) -> int:
-    """Show the funnel of a quarter beside the last one's, and open what nothing speaks against; 1 if some stays."""
+    """Show the funnel of a quarter beside the last one's, and open what has no warnings; 1 if some stay closed."""
     workspace, settings = Workspace.from_environment(), Settings.load()
     found = [one for one in openings(workspace, settings) if one.quarter == options.quarter]
     asked = [one for one in found if options.task in (None, one.task)]

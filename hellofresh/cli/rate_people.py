@@ -185,7 +185,7 @@ def _shown(files: StudyFiles, access: Sequence[RaterAccess], output: CommandOutp
         )
     output.say(
         "Send each rater their page: it opens without a network, and at its end gives a file for 'hellofresh rate "
-        "close --file'. Or serve the pages, which then hand over by themselves: hellofresh rate serve"
+        "close --file'. Or serve the pages, which then send their answers by themselves: hellofresh rate serve"
     )
     return 0
 

@@ -54,7 +54,7 @@ from hellofresh.tasks.samples import to_json
 
 _WHY = (
     "These p-values are far too small. A rating counts as two rows where one person rated alone and as one where two "
-    "did, and all rows are taken for independent. --p-values honest takes one mean a post."
+    "did, and all rows are treated as independent. --p-values honest takes one mean per post."
 )
 
 

@@ -1,4 +1,4 @@
-"""`hellofresh submission`: hand in predictions of your own system, and see their state."""
+"""`hellofresh submission`: submit predictions of your own system, and see their state."""
 
 from __future__ import annotations
 

@@ -194,7 +194,7 @@ def read_sealed(path: Path, *, error: type[HelloFreshError] = DataError, fix: st
 
 
 def write_jsonl(path: Path, rows: Iterable[object], *, mode: int = 0o644) -> int:
-    """Write one canonical JSON value a line; returns the number of lines."""
+    """Write one canonical JSON value per line; returns the number of lines."""
     count = 0
     with atomic_path(path, mode=mode) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
         for row in rows:

@@ -93,7 +93,7 @@ class Registry(MutableMapping[str, T]):
         group: of the entry points.
         own: this package's.
         name_of: gives the name of an object from that of its entry point and itself.
-        check: raises an error if an object cannot stand beside others.
+        check: raises an error if an object conflicts with others.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class Registry(MutableMapping[str, T]):
         """Add an object from outside; adding the same again has no effect.
 
         Raises:
-            UsageError: if its name is taken, or it cannot stand beside others.
+            UsageError: if its name is taken, or it conflicts with others.
         """
         if self._all.get(name) is one:
             return

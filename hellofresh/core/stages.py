@@ -94,7 +94,7 @@ class Stage:
 
     @classmethod
     def hold(cls, workspace: Workspace, name: str, again: str) -> None:
-        """Refuse outputs of a stage that are not as it wrote them; `again` is the command that writes them.
+        """Refuse outputs of a stage that changed since it wrote them; `again` is the command that writes them.
 
         Raises:
             DataError: with the first such file.

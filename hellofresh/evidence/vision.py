@@ -153,7 +153,7 @@ def ocr_parameters() -> Parameters:
 
 @dataclass
 class PictureMatcher:
-    """Tells by keypoints (SIFT of OpenCV, which the extra `ocr` brings) whether a picture is one of a post's.
+    """Decides by keypoints (SIFT of OpenCV, which the extra `ocr` brings) whether a picture is one of a post's.
 
     It sees through another size, compression, a crop, other colours, a caption and a mirror, since a share of the
     keypoints lies as in the other picture, moved, turned and scaled at once. Another photo of the same scene has fewer,
@@ -231,7 +231,7 @@ class _Known(Strict):
 class People:
     """Known people in pictures, as a file of the user's names them. Nothing here recognises a face.
 
-    It is biometric, so that it is off unless somebody asks for it.
+    It is biometric, so it is off unless requested.
 
     Args:
         source: a file of JSON lines, `image` (an address, or the SHA-256 of a picture's bytes) and `people` (names).

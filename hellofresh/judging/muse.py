@@ -260,7 +260,7 @@ def _time(text: str) -> datetime | None:
 
 
 def _blinded(row: Mapping[str, str]) -> str:
-    """A response's id, which tells nothing of its system."""
+    """A response's id, which reveals nothing about its system."""
     return "r-" + sha256_text(f"muse {row['post_id']} {row['response_id']}")[:12]
 
 
@@ -296,7 +296,7 @@ def _value(label: str, values: Mapping[str, int | None], *, of_number: bool, whe
 
 
 def _responses(files: _Files, tweets: Mapping[str, str]) -> list[tuple[str, BlindedResponse]]:
-    """Every response that was rated after its system, with its links in the order in which they stand."""
+    """Every response that was rated after its system, with its links in their order."""
     names = {column: system for system, column in SYSTEMS.items()}
     links: dict[str, dict[str, None]] = {}
     cited = files.rows(_QUESTIONS["reachability"][0], *_RATED_COLUMNS, "url", "response_url_id")

@@ -242,7 +242,7 @@ def assign(
         names: of the raters; an even number.
         rubric: name or file.
         share: of a rater's samples that the other of the pair rates too.
-        onboarding: samples that everybody starts with; their ratings are kept apart.
+        onboarding: samples that every rater starts with; their ratings are kept apart.
         seed: the same seed deals the same.
 
     Raises:

@@ -130,7 +130,7 @@ def assign_predictions(
     """Draw and publish the subset unless done before, deal it to people, and give each a token.
 
     Args:
-        release: whose samples are predicted; those whose texts are not at hand are not asked about.
+        release: whose samples are predicted; those without texts here are not asked about.
         names: of the people.
         count: how many samples are drawn.
         seed: the same seed deals the same.

@@ -33,7 +33,7 @@ class Show(Protocol):
 
 
 def answer(workspace: Workspace, evaluation: Evaluation, show: Show) -> EvaluationReport:
-    """Evaluate, and report in one line what was judged, and in another what failed."""
+    """Evaluate, and report in one line what was answered, and in another what failed."""
     with show.progress(evaluation.title) as bar:
         evaluated = evaluate(workspace, evaluation, bar.tally, lambda note: show.say(f"note: {note}"))
     tally = evaluated.tally

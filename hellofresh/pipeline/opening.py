@@ -22,7 +22,7 @@ _LATE = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """A release that was never opened, with the last quarter's, if there was one, and what speaks against opening it.
+    """A release that was never opened, with the last quarter's, if there was one, and the reasons against opening it.
 
     Attributes:
         due: whether its day has come and its deadline has not.

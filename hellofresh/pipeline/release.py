@@ -59,7 +59,7 @@ LEAVES_OUT = {"no-training-labels", "no-texts", "baseline-regime", "no-such-clas
 regime that changes only the prompt, which baselines ignore, or a class that the task does not have."""
 EMBEDDED, SMOKE_SAMPLES, SEARCHED = "smollm2-135m", 10, 2
 """The embedded model, and how many samples of the bundled sample it is asked about, by task and quarter, without and
-with a search: it is at chance level with any number, and takes a second for each, with a search six."""
+with a search: more would not lift it above chance, and it takes a second for each, with a search six."""
 SEARCHING = {
     "regime": "web-search",
     "settings": ("pages=1", "page_words=200", "summary_words=30"),
@@ -180,7 +180,7 @@ def _ask_all(
 
 
 def _as_smoke_test(workspace: Workspace, asked: Evaluation) -> Evaluation:
-    """Fewer samples than usual for the embedded model on the bundled sample: it is at chance level with any number."""
+    """Fewer samples than usual for the embedded model on the bundled sample: more would not lift it above chance."""
     is_one = asked.model == EMBEDDED and read_manifest(workspace.release(asked.edition, asked.task.name)).bundled
     return replace(asked, limit=asked.limit or SMOKE_SAMPLES) if is_one else asked
 
@@ -217,7 +217,7 @@ def leaders(workspace: Workspace) -> Iterator[str]:
 
 
 def _open_built(workspace: Workspace, releases: Sequence[Built]) -> None:
-    """Open what waits for its opening and whose day has come: somebody's own command waits for nobody."""
+    """Open every release that waits and whose day has come: a command that a person types needs no approval."""
     for built in releases:
         folder = workspace.release(built.quarter, built.task)
         if is_waiting(workspace, folder) and calendar_of(read_manifest(folder), folder).opens <= now():

@@ -123,7 +123,7 @@ def _failing(workspace: Workspace, moment: datetime) -> Iterator[StatusLine]:
 
 
 def _ratings(workspace: Workspace, states: Sequence[QuarterState]) -> Iterator[StatusLine]:
-    """Responses that were handed in for a quarter without a study of them."""
+    """Responses that were submitted for a quarter without a study of them."""
     for state in states:
         task, quarter = get_task(state.task), state.quarter
         study = StudyFiles(workspace, quarter, task.name)

@@ -53,7 +53,7 @@ _MANY_PAIRED = 2_000  # a sample of this many items is enough for degrees of fre
 # below ten a t interval depends on the shape of the errors more than on the data
 _FEWEST_LABELS, _FEW_LABELS, _CHOSEN = 10, 30, 0.01
 FEW_APART = 10
-"""Below so many items on which two systems differ, counts are too few."""
+"""Counts are too few if two systems differ on fewer items than this."""
 SKEWED_PAIR = 0.4
 """Part of the clusters that Cochran's rule asks for, from which on t is too short for a difference."""
 ROUGH = "~"
@@ -73,7 +73,7 @@ class ScoreComparison:
         sentence: the leader, and the systems over which its lead is and is not significant.
         said: how columns were interpreted.
         notes: robustness of the lead, and caveats.
-        table: one row a system, the best first: `rank` with the best and the worst that the data allow, `tie_group`,
+        table: one row per system, the best first: `rank` with the best and the worst that the data allow, `tie_group`,
             `mean` with its 95% interval, `first` (probability of being first), `items` that it has a score on, and
             `rough`: whether the interval may hold the truth less often than that.
         pairs: one row a pair: `difference` of means with an interval that holds for all pairs together, `p_value`, and
@@ -332,7 +332,7 @@ def _lacking(scores: ItemScores) -> str:
 
 
 def _verdict(made: ScoreComparison, baseline: str) -> object:
-    """The leaders, and over whom the lead is significant; with a baseline, which systems are better or worse."""
+    """The leaders, and whom they beat significantly; with a baseline, which systems are better or worse."""
     if baseline:
         return {one: (low > 0) - (high < 0) for one, low, high in made.pairs["one", "low", "high"].rows()}
     leader = made.table["system"][0]
@@ -341,7 +341,7 @@ def _verdict(made: ScoreComparison, baseline: str) -> object:
 
 
 def _marks(scores: ItemScores, fit: _Fit, table: pl.DataFrame, pairs: pl.DataFrame) -> list[str]:
-    """Which intervals are not to be relied on, and why."""
+    """Which intervals are unreliable, and why."""
     notes, apart = [], pairs.filter("rough")
     of_two = (apart["one"] + " and " + apart["two"]).to_list()
     for what, some in (("of", table.filter("rough")["system"].to_list()), ("between", of_two)):
@@ -395,8 +395,8 @@ def _scales(scores: ItemScores, metric: Metric) -> tuple[Floats, Bools]:
 
 
 def _rough(scores: ItemScores, tables: Floats, metric: Metric) -> tuple[Bools, Bools]:
-    """Whose interval may hold the truth less often than it says, shape (systems,), and that of which pairs, shape
-    (systems, systems): numbers too skewed for so many clusters of items, and counts that differ on few items.
+    """Whose interval may cover the true value too seldom, shape (systems,), and that of which pairs, shape
+    (systems, systems): numbers too skewed for their number of clusters, and counts that differ on few items.
     """
     low, high = _scales(scores, metric)[0].T[:, :, None]
     hits, misses = (scores.values == end for end in (high, low))
@@ -479,7 +479,7 @@ def _pair_worth(inverse: Floats, there: Bools, member: Ints, clusters: int) -> t
     and the part of its squared error that the fit leaves in the residuals, 1 - 1 / n where no cell is missing.
 
     Where scores vary alike, an item has the variance of its scores times the squares of their weights in the
-    difference of two effects (Satterthwaite's degrees of freedom). Of many items every so many-th counts.
+    difference of two effects (Satterthwaite's degrees of freedom). Of many items only every n-th counts.
     """
     step = max(1, there.shape[1] // _MANY_PAIRED)
     some, of_some = there[:, ::step].astype(np.float64), member[::step]
@@ -550,8 +550,8 @@ def _carried(
 
 
 def _needed(effect: float) -> int | None:
-    """The smallest number of clusters at which the paired t test finds a difference of so many standard deviations with
-    a power of 80%; None above ten millions.
+    """The smallest number of clusters at which the paired t test finds a difference of `effect` standard deviations
+    with a power of 80%; None above ten millions.
     """
     from scipy.special import nctdtr
 

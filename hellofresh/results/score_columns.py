@@ -1,7 +1,7 @@
 """What the columns of a strange table are: which hold scores, in which form, and which of them are systems.
 
 The rule: a guess that contradicts another guess asks. A column of another scale is left out only if its name says, too,
-that it is no score; else an error lists both readings. Whatever is left out is said.
+that it is not a score; else an error lists both readings. Whatever is left out is said.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def numbers_of(score: pl.Series, long: pl.DataFrame) -> list[pl.Series]:
 
 
 def cells_of(column: pl.Series) -> pl.Series:
-    """Texts in small letters; null where one says that there is no score."""
+    """Texts in small letters; null where one marks a missing score."""
     text = column.str.strip_chars().str.to_lowercase()
     return text.set(text.is_in([*_MISSING, ""]), None)
 
@@ -152,7 +152,7 @@ def systems_of(frame: pl.DataFrame, index: Sequence[str], asked: Sequence[str], 
 
     Raises:
         DataError: if none is of numbers, or the guesses contradict each other.
-        UnknownNameError: if a system that is asked for is no column.
+        UnknownNameError: if a requested system is not a column.
     """
     for name in asked:
         if name not in frame.columns:
@@ -179,7 +179,7 @@ def systems_of(frame: pl.DataFrame, index: Sequence[str], asked: Sequence[str], 
 
 
 def _alike(frame: pl.DataFrame, systems: list[str], said: list[str]) -> list[str]:
-    """The columns of the common scale; one of another is left out if its name, too, says that it is no score."""
+    """The columns of the common scale; one of another is left out if its name, too, says that it is not a score."""
     spans = scales_of(frame, systems)
     named = [name for name in systems if _NO_SCORE.search(name.lower()) or _ID.search(name.lower())]
     rows = [name for name in spans if name not in named and counts_rows(frame[name])]
@@ -225,7 +225,7 @@ def _no_repeats(systems: Sequence[str]) -> None:
     if len(systems) > 1 and all(_REPEATS.search(name.strip()) for name in systems) and len(stems) < len(systems):
         what = f"the columns {quoted(systems)} read as repetitions of one system, not as systems"
         fix = f"--systems {','.join(systems[:2])},... if they are; else average them into a column for each system"
-        raise DataError(what, expected="a column a system", fix=fix, code="unclear-columns")
+        raise DataError(what, expected="one column per system", fix=fix, code="unclear-columns")
 
 
 def without_totals(long: pl.DataFrame, said: list[str]) -> pl.DataFrame:

@@ -1,6 +1,6 @@
 """Scores of systems item by item, as people have them: one table of items and systems from any of their files.
 
-A table is long (item, system, score) or wide (a column a system), in one file or in one file a system. Which column is
+A table is long (item, system, score) or wide (one column per system), in one file or one per system. Which column is
 what is guessed by its name and its numbers, and said; a guess that contradicts another asks. Of repetitions of an item
 the mean counts: they are nested in it. Forms of files are in `score_readers`, columns in `score_columns`.
 """
@@ -139,7 +139,7 @@ def read_tables(paths: Sequence[Path]) -> dict[str, pl.DataFrame]:
 
 
 def _name_of(path: Path, alike: Sequence[Path]) -> str:
-    """A file's own name; of several with one name the nearest folder that tells them apart."""
+    """A file's own name; of several with one name the nearest folder that distinguishes them."""
     folders = [[other.parts[-depth] for other in alike] for depth in range(2, 1 + min(len(one.parts) for one in alike))]
     apart = [names[alike.index(path)] for names in folders if len(set(names)) == len(alike)]
     return path.stem if len(alike) < 2 else (apart or [path.parent.name])[0]
@@ -431,7 +431,7 @@ def _arranged(long: pl.DataFrame, said: list[str], names: ColumnNames) -> ItemSc
 
 
 def _scaled(long: pl.DataFrame, scale: tuple[float, float] | None, said: list[str]) -> tuple[pl.DataFrame, list[str]]:
-    """Check scores by the scale; -1 below one that starts at 0 or more means that there is no score."""
+    """Check scores by the scale; -1 below one that starts at 0 or more marks a missing score."""
     score = long["score"].drop_nulls().to_numpy()
     below, rest = score[score < 0], score[score >= 0]
     if scale is None:

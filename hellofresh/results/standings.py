@@ -155,7 +155,7 @@ def fields_of(panel: Panel) -> tuple[Field, Field]:
 
 
 def _complete(systems: Sequence[System]) -> list[System]:
-    """The systems that judged at least half as many samples as the one that judged most."""
+    """The systems that answered at least half as many samples as the one that answered most."""
     asked = [int(system.headline.asked.sum()) for system in systems]
     most = max(asked, default=0)
     return [system for system, n in zip(systems, asked, strict=True) if 2 * n >= most > 0]

@@ -1,4 +1,4 @@
-"""What became of the questions of a run: an answer that never came is told from one that is wrong."""
+"""What became of the questions of a run: a missing answer is counted apart from a wrong one."""
 
 from __future__ import annotations
 

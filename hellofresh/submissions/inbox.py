@@ -3,7 +3,7 @@
 Every arrival has its own folder, named by time, number and hash: no visitor's text becomes part of a path, and no
 arrival is ever changed. Visitors are anonymous. An arrival for an existing team is therefore refused until a
 maintainer, having asked the team, accepts exactly this content by its hash; otherwise a stranger could replace a
-team's entries or hand in a later version under the team's name.
+team's entries or submit a later version under the team's name.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ class Receipt:
     """Proof of a submission's content and time.
 
     Attributes:
-        edition: the edition that it was handed in for.
+        edition: the edition for which it was submitted.
         tasks: the tasks that it takes part in.
         sha256: hash of the canonical content (see `Submission.sha256`).
         received: when, in UTC, to the second.

@@ -317,7 +317,7 @@ def _no_answer(line: Line) -> Cell:
 
 
 def _judged(line: Line) -> Cell:
-    """The number of judged samples, marked if it is a part."""
+    """The number of samples with scores, marked if it is a part."""
     n, of = line.result.n, line.result.n_split
     return el("span", f"{n:,}", class_="hf-partly") if n < of else f"{n:,}", f"of {of:,}"
 

@@ -73,7 +73,7 @@ def _compose(visit: Visit) -> None:
 
 
 def _below_base_rate(lines: Sequence[Line]) -> Html | None:
-    """That nobody beats the shares of the classes, if so."""
+    """A sentence if no system beats the shares of the classes."""
     values = [line.result.headline.value for line in lines if group_of(line.result) == "system"]
     if not values or max(values) > _BASE_RATE:
         return None

@@ -161,7 +161,7 @@ def test_assigning_again_is_possible_only_before_anybody_has_rated(tmp_path: Pat
     ("change", "says"),
     [
         (lambda rows: [*rows, rows[0]], "two responses"),
-        (lambda rows: [type(rows[0])("mp-99", "first", "text")], "not there"),
+        (lambda rows: [type(rows[0])("mp-99", "first", "text")], "unknown sample"),
     ],
 )
 def test_responses_that_do_not_fit_are_named(tmp_path: Path, change, says: str) -> None:

@@ -1,4 +1,4 @@
-"""Dates of pages: a page is taken to be as young as the latest date that it names, whatever stands beside that date.
+"""Dates of pages: a page is taken to be as young as the latest date that it names, whatever surrounds that date.
 
 Every date is a candidate: in meta elements, marked times, attributes, JSON in scripts, the address, and in each line
 that a reader sees, with the names of months of fifty languages that dateparser keeps; htmldate adds the forms that it

@@ -68,7 +68,7 @@ class PictureCache(AbstractContextManager["PictureCache"]):
         self.close()
 
     def find(self, media: Media, *, use: bool = True) -> Image | None:
-        """The picture that a sample names, None where it is not at hand.
+        """The picture that a sample names, None where it is not available.
 
         By the hash of its bytes, or, where the sample does not know that, by its address.
 
@@ -81,7 +81,7 @@ class PictureCache(AbstractContextManager["PictureCache"]):
         return self._find(media.sha256 or self._hash_of(media.address), media.address, use=use)
 
     def original(self, media: Media) -> tuple[str, int] | None:
-        """Hash and number of the bytes as they came, None where the picture is not at hand."""
+        """Hash and number of the bytes as they came, None where the picture is not available."""
         if not self._path.is_file():
             return None
         named = media.sha256 or self._hash_of(media.address)

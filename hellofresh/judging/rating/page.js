@@ -411,7 +411,7 @@
         .then(() => page.drafts.set(this.id, answers), () => { this.fault.textContent = "This answer could not be kept: the browser's storage is full or closed."; });
     }
 
-    /** Answer the question that is at hand by its key, and go on to the next. */
+    /** Answer the current question by its key, and go on to the next. */
     press(key) {
       const open = this.questions.filter((question) => question.asked);
       const at = open.find((question) => question.element.contains(document.activeElement)) || open.find((question) => !question.answered) || (scaled && open[0]);

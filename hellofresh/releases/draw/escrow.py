@@ -63,7 +63,7 @@ class Escrow:
 
     @classmethod
     def replace_lost_key(cls, workspace: Workspace) -> None:
-        """Make a new key where none is; raises UsageError if there is one."""
+        """Make a new key if none exists; raises UsageError if one does."""
         if workspace.escrow_key.exists():
             raise UsageError("an escrow key exists already", where=str(workspace.escrow_key), code="escrow-key-exists")
         cls.make_key(workspace)

@@ -117,7 +117,7 @@ def _corpus(root: Path, name: str, sha256: str) -> RetrievalCorpus | None:
 
 
 def _foreign(root: Path, parts: Iterable[PublishedPart], corpora: Iterable[SearchedCorpus]) -> Iterator[str]:
-    """Files and folders that belong to nothing, and files that are missing."""
+    """Files and folders that do not belong there, and files that are missing."""
     known = {ACCOUNT, "README.md", "croissant.json", "eval.yaml"}
     for part in parts:
         known |= {str(part.place / name) for name, _ in part.files()} | {str(part.table)}

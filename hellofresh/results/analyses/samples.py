@@ -53,7 +53,7 @@ _PLAIN_WORDS = frozenset(
     makes making means might never often other people person quite rather really right should since small still
     taken their there these thing things think those three through today under until using where which while
     whole whose within without world would years
-    """.split()  # noqa: SIM905 - a list of so many words takes a line each
+    """.split()  # noqa: SIM905 - in a list each of these words would take a line
 )
 
 # By factor, the slice of each sample, None for samples that belong to none. A sample may be in one of each factor.

@@ -63,7 +63,7 @@ class SystemFacts:
         origin: the entry's.
         entered: the day on which its predictions came in or its run was started (`2026-11-21`), empty if not known.
         contamination: whether it may have seen outcomes: possible, unlikely or unknown, by its knowledge cutoff and the
-            quarter's first day; impossible where nobody had decided anything.
+            quarter's first day; impossible where nothing had been decided.
         hollow: uploaded to a main split whose answers are public elsewhere: they may have been looked up.
         prompts: names of the prompts, joined by commas.
         judged: samples.

@@ -128,7 +128,7 @@ def _differences(
 
 
 def _is_submission(origin: str) -> bool:
-    """Whether an entry was handed in: its origin names a team's folder and a system's, a run's only one."""
+    """Whether an entry was submitted: its origin names a team's folder and a system's, a run's only one."""
     return "/" in origin
 
 

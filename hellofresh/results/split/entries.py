@@ -68,7 +68,7 @@ class Entry(SystemId):
 
 
 def run_records(workspace: Workspace, release: Release, split: str) -> tuple[list[tuple[Path, RunRecord]], list[str]]:
-    """Finished runs on this release: for each system the one that judged most samples, the newest among equals."""
+    """Finished runs on this release: for each system the one that answered most samples, the newest among equals."""
     best: dict[tuple[str, ...], tuple[tuple[int, int], Path, RunRecord]] = {}
     notes = []
     here = (release.task.name, str(release.edition), split)
@@ -255,7 +255,7 @@ def _voted(repetitions: Sequence[Mapping[str, Outputs]], classes: int) -> dict[s
 
 
 def _with_majority(outputs: Mapping[str, Outputs]) -> Mapping[str, Outputs]:
-    """The prompts' outputs and, over the samples that every prompt judged, the vote of their choices.
+    """The prompts' outputs and, over the samples that every prompt answered, the vote of their choices.
 
     Without choices there is no vote, and the first prompt is the headline.
     """

@@ -54,7 +54,7 @@ HANDED: ContextVar[Callable[[Sample, AgentTools], Awaitable[Output]]] = ContextV
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentRegime(BaseRegime):
-    """An agent as a regime: one answer a sample, whatever the prompts.
+    """An agent as a regime: one answer per sample, whatever the prompts.
 
     Attributes:
         agent: `FILE:FUNCTION`, the file without its folder.
