@@ -32,6 +32,8 @@ class LivingTask:
         jobs: `module:name` of the function that makes its jobs from a `collectors.jobs.JobRequest`.
         settings: classes of settings whose options `collect` accepts for it.
         snapshots: the task whose dumps `hellofresh archive` downloads for it; empty if nothing is downloaded.
+        bundled: `module:name` of the function that makes the jobs of its bundled sample in a workspace, for a release
+            without sources; empty if it has no sample, or `collectors.jobs.bundled_jobs` makes its jobs.
     """
 
     name: str
@@ -39,6 +41,7 @@ class LivingTask:
     jobs: str
     settings: tuple[type, ...]
     snapshots: str = ""
+    bundled: str = ""
 
 
 _ABOUT_MEDIA = "Collect Community Notes on posts with photos or videos, which x-notes leaves out."
@@ -55,7 +58,13 @@ _TASKS = (
         "collectors.jobs:edits_jobs",
         (EditsAsked, EditsSettings, ReadingAsked),
     ),
-    LivingTask("claims", _ABOUT_CLAIMS, "collectors.jobs:claims_jobs", (ClaimsAsked, ClaimsSettings)),
+    LivingTask(
+        "claims",
+        _ABOUT_CLAIMS,
+        "collectors.jobs:claims_jobs",
+        (ClaimsAsked, ClaimsSettings),
+        bundled="collectors.jobs:bundled_claims",
+    ),
 )
 LIVING: Registry[LivingTask] = Registry(
     "living task", "hellofresh.collectors", ((task.name, task) for task in _TASKS), lambda _, task: task.name

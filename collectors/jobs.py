@@ -190,15 +190,22 @@ def bundled_files(workspace: Workspace) -> tuple[Path, Path, Path]:
 
 
 def bundled_jobs(workspace: Workspace) -> list[CollectionJob]:
-    """The tasks of each quarter of the bundled sample; labels of notes have facts where ratings are fitted."""
-    (dump, history, feed), jobs = bundled_files(workspace), []
+    """The tasks of the bundled samples, by quarter; labels of notes have facts where ratings are fitted."""
+    (dump, history, _), jobs = bundled_files(workspace), []
     source = notes.NotesSource(dump, bridging=tuple(workspace.bridgings()))
     for quarter in sample.QUARTERS:
         jobs.append(notes_job(workspace, quarter, source, notes.NotesSettings(), kind=BUNDLED))
         jobs.append(edits_job(quarter, [history], wikipedia.EditsSettings(), kind=BUNDLED))
-        if quarter in sample.CLAIMS_QUARTERS:
-            jobs.append(claims_job(quarter, [feed], claims.ClaimsSettings(), kind=BUNDLED))
-    return jobs
+    for living in LIVING.values():
+        if living.bundled:
+            jobs += resolve_name(living.bundled)(workspace)
+    return sorted(jobs, key=lambda job: job.quarter)
+
+
+def bundled_claims(workspace: Workspace) -> list[CollectionJob]:
+    """The claims of the bundled sample."""
+    feed = workspace.raw("claims", "sample") / "feed.json"
+    return [claims_job(one, [feed], claims.ClaimsSettings(), kind=BUNDLED) for one in sample.CLAIMS_QUARTERS]
 
 
 def configured_jobs(

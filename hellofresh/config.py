@@ -20,9 +20,9 @@ from pydantic import (
     model_validator,
 )
 
-from hellofresh.core.files import model_fault
+from hellofresh.core.errors import ConfigError
 from hellofresh.core.plugins import plugins
-from hellofresh.core.strict import SiteSettings, Strict, read_settings
+from hellofresh.core.strict import SiteSettings, Strict, read_settings, settings_fault
 from hellofresh.evidence.settings import WebSettings
 from hellofresh.models.tables import ModelTable, Name, ProviderTable
 from hellofresh.releases.settings import ReleaseSettings
@@ -189,7 +189,7 @@ class _Extended(Strict):
             try:
                 found._added[name] = kinds[name].model_validate(said[name])
             except ValidationError as error:
-                raise ValueError(f"{name}: {model_fault(error)}") from None
+                raise ValueError(f"{name}: {settings_fault(kinds[name], error)}") from None
         return found
 
     @property
@@ -199,7 +199,11 @@ class _Extended(Strict):
 
 
 class SourceSettings(_Extended):
-    """The configured sources; without any, the bundled sample is used. Living tasks from outside add tables."""
+    """The configured sources; without any, the bundled sample is used.
+
+    A task from outside adds its table by `Task.source_settings`, a collector of another task as `sources.TASK` of the
+    group `hellofresh.settings`.
+    """
 
     x_notes: NotesSourceSettings | None = Field(default=None, alias="x-notes")
     wikipedia_edits: WikiSourceSettings | None = Field(default=None, alias="wikipedia-edits")
@@ -207,8 +211,20 @@ class SourceSettings(_Extended):
 
     @classmethod
     def _kinds(cls, names: Iterable[str]) -> Mapping[str, type[Strict]]:
-        kinds = {name: TASKS[name].source_settings for name in names if name in TASKS}
-        return {name: kind for name, kind in kinds.items() if kind is not None}
+        kinds = dict[str, type[Strict]]()
+        for name in (name for name in names if name in TASKS):
+            task, added = TASKS[name], f"sources.{name}"
+            kind = task.source_settings or plugins("hellofresh.settings", added).get(added)
+            if kind is None and task.is_living and task.source == name:
+                raise ConfigError(
+                    f"no installed package collects {name}",
+                    where=f"[{added}] of the settings",
+                    expected="a package that reads this table",
+                    fix="Unset HELLOFRESH_PLUGINS if it is 'none', install the package, or remove the table.",
+                    code="no-collector",
+                )
+            kinds |= {name: kind} if kind is not None else {}
+        return kinds
 
     @property
     def tasks(self) -> list[str]:
@@ -239,7 +255,8 @@ class Settings(_Extended):
 
     @classmethod
     def _kinds(cls, names: Iterable[str]) -> Mapping[str, type[Strict]]:
-        return {name: kind for one in names for name, kind in plugins("hellofresh.settings", one).items()}
+        own = (one for one in names if "." not in one)  # others are tables of sources
+        return {name: kind for one in own for name, kind in plugins("hellofresh.settings", one).items()}
 
     @model_validator(mode="after")
     def _own_site_is_not_read(self) -> Self:
