@@ -11,8 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from collectors.settings import (
-    ClaimsAsked,
-    ClaimsSettings,
     EditsAsked,
     EditsSettings,
     NotesAsked,
@@ -46,7 +44,6 @@ class LivingTask:
 
 _ABOUT_MEDIA = "Collect Community Notes on posts with photos or videos, which x-notes leaves out."
 _ABOUT_POSTS = "Collect posts that got a helpful note and a second one, to be responded to."
-_ABOUT_CLAIMS = "Collect claims that fact-checkers reviewed, from feeds of ClaimReview or the Fact Check Tools API."
 _NOTES, _NOTES_JOBS = (NotesAsked, NotesSettings), "collectors.jobs:notes_jobs"
 _TASKS = (
     LivingTask("x-notes", "Collect Community Notes from a public dump.", _NOTES_JOBS, _NOTES, "x-notes"),
@@ -57,13 +54,6 @@ _TASKS = (
         "Collect paragraph edits from dumps or an API.",
         "collectors.jobs:edits_jobs",
         (EditsAsked, EditsSettings, ReadingAsked),
-    ),
-    LivingTask(
-        "claims",
-        _ABOUT_CLAIMS,
-        "collectors.jobs:claims_jobs",
-        (ClaimsAsked, ClaimsSettings),
-        bundled="collectors.jobs:bundled_claims",
     ),
 )
 LIVING: Registry[LivingTask] = Registry(

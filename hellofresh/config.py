@@ -6,6 +6,7 @@ misspelt key is not ignored.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -150,23 +151,6 @@ class WikiSourceSettings(Strict):
         return self
 
 
-class ClaimsSourceSettings(Strict):
-    """Where reviews of claims come from: feeds, and publishers to look up in the Fact Check Tools API."""
-
-    feed: list[str] = Field(default=[])
-    api: list[str] = Field(default=[])
-    languages: list[str] = Field(default=[])
-    """Languages of reviews; empty for all."""
-    verdicts: Path | None = Field(default=None, strict=False)
-    """A table of verdicts that replaces the project's own."""
-
-    @model_validator(mode="after")
-    def _names_a_source(self) -> ClaimsSourceSettings:
-        if not self.feed and not self.api:
-            raise ValueError("feed (files or addresses) or api (sites of publishers) is needed")
-        return self
-
-
 class _Extended(Strict):
     """Settings with further tables of other packages, each of the type that its package states."""
 
@@ -207,7 +191,6 @@ class SourceSettings(_Extended):
 
     x_notes: NotesSourceSettings | None = Field(default=None, alias="x-notes")
     wikipedia_edits: WikiSourceSettings | None = Field(default=None, alias="wikipedia-edits")
-    claims: ClaimsSourceSettings | None = None
 
     @classmethod
     def _kinds(cls, names: Iterable[str]) -> Mapping[str, type[Strict]]:
@@ -216,13 +199,10 @@ class SourceSettings(_Extended):
             task, added = TASKS[name], f"sources.{name}"
             kind = task.source_settings or plugins("hellofresh.settings", added).get(added)
             if kind is None and task.is_living and task.source == name:
-                raise ConfigError(
-                    f"no installed package collects {name}",
-                    where=f"[{added}] of the settings",
-                    expected="a package that reads this table",
-                    fix="Unset HELLOFRESH_PLUGINS if it is 'none', install the package, or remove the table.",
-                    code="no-collector",
-                )
+                off = os.environ.get("HELLOFRESH_PLUGINS") == "none"
+                what = "HELLOFRESH_PLUGINS=none leaves out what collects" if off else "no installed package collects"
+                fix = f"{'Unset it' if off else 'Install one'}, or remove the table from hellofresh.toml."
+                raise ConfigError(f"{what} {name}", where=f"[{added}]", fix=fix, code="no-collector")
             kinds |= {name: kind} if kind is not None else {}
         return kinds
 
