@@ -27,8 +27,7 @@ NARROW = BridgingSettings(
     crnh_threshold_nm_intercept=-9.0, crnh_side_ratings=10**6,
 )  # fmt: skip
 
-_KNOWN = 120
-"""Samples of raters that determine the truth."""
+_KNOWN = 120  # samples of raters that determine the truth
 RULES = {"X": BridgingSettings(), "narrow": NARROW}
 
 

@@ -43,6 +43,8 @@ from hellofresh.tasks.samples import Candidate, Label
 __all__ = ["DATASETS", "DataSet", "OriginalFile", "StatementRow", "get_dataset", "register_dataset"]
 
 DATASETS: Registry[DataSet] = Registry("data set", "hellofresh.datasets", _BUNDLED.items(), lambda _, one: one.name)
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
+FULL = "full"
 
 
 def get_dataset(name: str) -> DataSet:
@@ -189,10 +191,6 @@ def _compare(dataset: DataSet, file: Path, labels: Mapping[str, int], *, part: b
     if original.rows is None:
         return [f"{file.name}: the original's counts are not known here, so its {total:,} rows were not compared."]
     return [f"{file.name} differs from the original: {'; '.join(differences)}."] if differences else []
-
-
-_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
-FULL = "full"
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,8 +50,8 @@ Progress = Callable[[str], None]
 DUMP, API = "dump", "api"
 _EDITS = TASKS["wikipedia-edits"]
 _T = TypeVar("_T")
+# Additional parameters of a job, by whether it collects pending samples.
 _PENDING: tuple[dict[str, bool], ...] = ({}, {"pending": True})
-"""Additional parameters of a job, by whether it collects pending samples."""
 
 
 @dataclass(frozen=True, slots=True)

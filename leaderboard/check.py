@@ -23,7 +23,7 @@ _MISSING = {
     "wrong": "count as the worst score",
     "drop": "leave their items out",
 }
-_LONGEST_PASTED, _PATIENCE_S = 2_000_000, 60
+_LONGEST_PASTED, _PATIENCE_S = 2_000_000, 60  # checks run one at a time, since one may take gigabytes
 _FILES, _PASTED, _FROM, _LAST = "check-files", "check-pasted", "check-from", "check-last"
 _running: WeakValueDictionary[str, Lock] = WeakValueDictionary()
 

@@ -51,8 +51,8 @@ from leaderboard.widgets import show_chart, show_file, show_guess, show_offer, s
 
 _STYLE = Path(__file__).with_name("style.css")
 _HERE = ("localhost", "127.0.0.1", "::1")
+# Environment variable of a site that is the page Check a table alone, without a board.
 _TABLE_ONLY = "HELLOFRESH_TABLE_ONLY"
-"""Environment variable of a site that is the page Check a table alone, without a board."""
 
 
 class AddressLinks(Links):

@@ -25,10 +25,8 @@ from leaderboard.components.parts import (
 )
 from leaderboard.components.tables import as_csv, as_json, as_latex, is_same, line_above
 
-_ROW, _HEAD, _MOST_ROWS = 35, 38, 16
-"""Pixels of a row and of the head, and maximal visible rows."""
-_LONG, _LONGEST = 10, 92
-"""Characters from which a title is long, and pixels of such a column of numbers."""
+_ROW, _HEAD, _MOST_ROWS = 35, 38, 16  # pixels of a row and of the head, and maximal visible rows
+_LONG, _LONGEST = 10, 92  # characters from which a title is long, and pixels of such a column of numbers
 
 
 def show_table(table: DataTable) -> tuple[str, ...]:

@@ -20,9 +20,8 @@ from hellofresh.core.files import canonical_json, read_json, remove_file, sha256
 from training.log import LogRow, known_values, row_of, write_log
 from training.recipe import Recipe, RewardRecipe, TuningRecipe
 
-SAVE_EVERY = 50
-_SEAL = "complete"
-"""A file written last to a checkpoint: without it, the checkpoint may be incomplete."""
+SAVE_EVERY = 50  # steps: what a lost machine costs, against the disk that a checkpoint takes
+_SEAL = "complete"  # a file written last to a checkpoint: without it, the checkpoint may be incomplete
 OnRow = Callable[[LogRow, int], None]
 """Called with each row of the log, and the total number of steps."""
 

@@ -24,16 +24,15 @@ RUN, UPLOADED = "run", "uploaded"
 MAJORITY, SINGLE, ALL_ROWS = "majority", "single", "all-rows"
 """`ALL_ROWS` is the single period of a data set."""
 NOT_ASKED = -3
-_LABEL = range(128)
+_LABEL = range(128)  # labels are stored in one byte
 _SAMPLE: Form = {
     **dict.fromkeys(("id", "task", "edition", "period", "group", "license"), str),
     "date": UTC_TIME,
     "*": object,
 }
+# Fields that samples must lack while texts are withheld.
 _WITHHELD = {"text", "statement", "speaker", "context", "address", "description", "query", "evidence"}
-"""Fields that samples must lack while texts are withheld."""
-_OPEN = re.compile(r"CC0-1\.0|CC-BY(-SA)?-\d\.\d|CC-MARK-1\.0")
-"""Licences that allow publication of a claim's text."""
+_OPEN = re.compile(r"CC0-1\.0|CC-BY(-SA)?-\d\.\d|CC-MARK-1\.0")  # licences that allow publication of a claim's text
 _FORMS: dict[str, Form] = {
     COMMITMENTS: {"id": str, "commitment": SHA256},
     TOMBSTONES: {"id": str, "reason": str, "date": str},

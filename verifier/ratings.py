@@ -36,7 +36,7 @@ _COLUMNS = {
     "key.parquet": ["response", "sample", "system", "text_sha256"],
 }
 
-_LEAST_PEOPLE, _LEAST_SAMPLES, _VOTERS, _ROUNDING = 5, 40, 3, 1e-20
+_LEAST_PEOPLE, _LEAST_SAMPLES, _VOTERS, _ROUNDING = 5, 40, 3, 1e-20  # the published rules of a row of people
 _ANSWERS = ["sample", "judge", "label", "certainty", "known", "asked_label", "asked_certainty"]
 _NUMBER = (float, None)
 _PEOPLE_ROW = {

@@ -43,12 +43,12 @@ _OURS, _BUNDLED, _FLAGGED, _CONTROLS = "HelloFresh", "bundled-sample", "Flagged:
 _TOLERANCE = 1e-9  # sums in another order differ by less
 _PARTS = ("edition", "task", "system", "regime", "prompt", "period", "metric")
 _MORE = ("team", "provenance", "entry", "against")
+# Figures on a system's standing; the last two need an entry `against` which it is compared.
 _STANDING = ("rank", "first", "tie_group", "lead", "p_value")
-"""Figures on a system's standing; the last two need an entry `against` which it is compared."""
+# An entry's facts on its model; null where it states none.
 _FACTS = {"maker": (str, None), "weights": (str, None), "size_billions": (float, None), "released": (str, None)}
-"""An entry's facts on its model; null where it states none."""
+# An entry's statements on itself, equal in all of its scores.
 _OWN = ("kind", "about", "smoke_test", "knowledge_cutoff", "settings", *_FACTS)
-"""An entry's statements on itself, equal in all of its scores."""
 _KEY = ("origin", "prompt", "period", "metric")
 _TEXTS = (
     *("edition", "task", "system", "team", "provenance", "kind", "regime", "settings", "prompt", "period", "origin"),

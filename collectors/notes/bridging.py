@@ -72,8 +72,8 @@ PUSHED = 8
 """A note is pushed if at least this many raters of rings call it helpful."""
 _HELPFUL, _PERIOD_MS, _LEAN = 2, 30 * DAY_MS, 0.15
 _VALID_MS = 2 * DAY_MS  # as X's scorer: ratings of a note's first 48 hours count, until it has a status
+# Milliseconds from which ids of posts count, less than 0.
 _EPOCH = first_snowflake(datetime(1970, 1, 1, tzinfo=UTC)) >> 22
-"""Milliseconds from which ids of posts count, less than 0."""
 _BUSY_DAYS, _BUSIEST = (7, 28), 0.999
 _ON_TIME, _AHEAD_S = 0.999, 28 * DAY_MS // 1000
 VOTER_FACTS = (

@@ -25,9 +25,10 @@ MANIFEST = "manifest.json"
 UNFINISHED = ".unfinished"
 """A file in a table's folder while its shards are being downloaded."""
 
-_PIECE = 2**20
-_LARGE = 64 * 2**20
+_PIECE = 2**20  # bytes at a time, so that a shard is never in memory whole
+_LARGE = 64 * 2**20  # smaller tables cannot fill a disk, however much they shrink
 _DENSEST = 200  # real tables shrink to a fifth; a table that shrinks 40 times as much is not one of notes
+_BESIDE = (".part", ".part.json", ".sha256", ".md5", ".txt", ".md")
 
 
 class _ListedFile(Lenient):
@@ -89,9 +90,6 @@ def find_shards(dump: Path, stem: str, subfolder: str) -> list[Shard]:
             fix = "Download it again: without it, notes would be lost."
             raise SourceError(what, where=str(dump), code="missing-shard", fix=fix)
     return shards
-
-
-_BESIDE = (".part", ".part.json", ".sha256", ".md5", ".txt", ".md")
 
 
 def _refuse_other_forms(files: Iterable[Path], stem: str) -> None:

@@ -32,6 +32,7 @@ from hellofresh.releases.candidates import SourceFile
 
 PUBLIC_URL = "https://ton.twimg.com/birdwatch-public-data"
 _DAYS_BACK = 14  # dumps were 7 to 9 days late in August 2024 and in December 2025
+# shards are asked for until one is missing; a server that answers every number must not go on for ever
 _MOST_SHARDS = 10_000
 _LONGEST_HEAD = 2_000  # bytes; a shorter file may have a head and no rows
 _LEAST_KEPT = 0.99  # of a table's bytes in an earlier dump

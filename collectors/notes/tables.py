@@ -33,12 +33,14 @@ from hellofresh.core.errors import SourceError
 from hellofresh.core.files import remove_file
 
 _FAULTY = "is faulty"
+# polars parses without Python's lock; each thread holds a block in memory
 _THREADS = max(2, min(4, os.cpu_count() or 2))
 _BLOCKS_AHEAD = 5  # more than threads, so that none waits; each is kept in memory
 _FIRST_ROW = 2
 _LONGEST_HEADER = 2**16  # a file of another kind may have no line end
-_ROWS_AT_ONCE = 50_000
+_ROWS_AT_ONCE = 50_000  # fewer make many small row groups, more need memory
 _PRIVATE = frozenset({"noteAuthorParticipantId", "raterParticipantId", "participantId"})
+_COLUMNS = tomllib.loads(Path(__file__).with_name("columns.toml").read_text("utf-8"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +62,6 @@ class DumpTable:
     columns: tuple[str, ...]
     aliases: tuple[tuple[str, str], ...] = ()
     new: frozenset[str] = frozenset()
-
-
-_COLUMNS = tomllib.loads(Path(__file__).with_name("columns.toml").read_text("utf-8"))
 
 
 def _table(title: str, stem: str, columns: str, subfolder: str = "", **aliases: str) -> DumpTable:

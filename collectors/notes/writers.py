@@ -37,7 +37,7 @@ PEOPLE, COLLABORATIVE = "People", "Collaborative notes"
 HELPFUL, NOT_HELPFUL = "CURRENTLY_RATED_HELPFUL", "CURRENTLY_RATED_NOT_HELPFUL"
 _HELPFUL_LEVEL = 2
 _HELPFUL = mean("helpful", (0.0, 1.0))
-_NORMAL = 1.959964
+_NORMAL = 1.959964  # the 97.5% quantile of the normal distribution
 _PLACE = ("rank", "rank_low", "rank_high", "tie_group")
 
 

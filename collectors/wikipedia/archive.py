@@ -29,8 +29,8 @@ from hellofresh.core.net.transfer import DownloadPolicy, Transfer, download_sess
 PUBLIC_URL = "https://dumps.wikimedia.org/other/mediawiki_content_history"
 _DAY = re.compile(r'href="(?:[^"]*/)?([0-9]{4}-[0-9]{2}-[0-9]{2})/?"')
 _MOST_DAYS = 60  # newest folders to look into, of however many a server lists
+# A line of an index of files: name and, at its end, its size in bytes.
 _SIZE = re.compile(r'href="(?:[^"]*/)?([^"/]+)"[^\n]*?([0-9]+)\s*$', re.MULTILINE)
-"""A line of an index of files: name and, at its end, its size in bytes."""
 
 
 @dataclass(frozen=True, slots=True)

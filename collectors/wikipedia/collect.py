@@ -42,6 +42,10 @@ _BETWEEN_REPORTS_S = 2.0
 _LATE = "pages whose revisions had to be put in order of time"
 _JOINED = "pages that were joined from several files"
 _UNCHECKED = "joined pages without a list of their files"
+# Figures of a decision that come with its label.
+_FACTS = ("revert_delay_s", "survived_edits", "required_edits", "distinct_users")
+_REPEATED = "revisions that were there twice"
+_IN_SENTENCES = "decided edits of a paragraph with a template that a reader sees"
 
 
 def collect(
@@ -208,11 +212,6 @@ def _source(path: Path) -> tuple[SourceFile, bool]:
     return source, published is not None
 
 
-_FACTS = ("revert_delay_s", "survived_edits", "required_edits", "distinct_users")
-"""Figures of a decision that come with its label."""
-_REPEATED = "revisions that were there twice"
-
-
 class _OutOfOrderError(Exception):
     """A page's revisions are not in order of time; caught by the reader of the page."""
 
@@ -309,9 +308,6 @@ def _take(decision: Decision, page: WikiPage, task: _Task, result: EditsFound) -
         if isinstance(made, Candidate):
             result.pending.append(made.sample)
     result.drops[fate] += 1
-
-
-_IN_SENTENCES = "decided edits of a paragraph with a template that a reader sees"
 
 
 def _candidate(decision: Decision, page: WikiPage, task: _Task, result: EditsFound) -> Candidate | Fate:

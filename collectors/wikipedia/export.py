@@ -39,10 +39,10 @@ from collectors.wikipedia.names import ENGLISH, wiki_names
 from collectors.wikipedia.wikitext import Revision, WikiPage, host_of
 from hellofresh.core.errors import SourceError, UsageError, missing_extra
 
-_CHUNK = 1 << 18
+_CHUNK = 1 << 18  # bytes at a time, of a file that may have gigabytes
 _LONGEST_TEXT = 1 << 26  # characters; MediaWiki's own limit is 2 MiB
+# Encodings that Expat reads natively; it would use Python's codecs for others, many of which are not for texts.
 _ENCODINGS = frozenset({"utf-8", "utf-16", "us-ascii", "iso-8859-1"})
-"""Encodings that Expat reads natively; it would use Python's codecs for others, many of which are not for texts."""
 _SCHEMAS = tuple(f"0.{minor}" for minor in range(3, 12))  # what is read here is the same in all of them
 _MAGIC = {
     b"\x1f\x8b": "gzip",
@@ -59,6 +59,37 @@ _ENGLISH_NAMESPACES = frozenset(
 ) | {"Talk", "Special", "Media"}
 _SEVERAL = frozenset({"content", "upload", "restrictions", "minor", "redirect"})
 _LISTS = ("SHA256SUMS", "sha256sums.txt")
+_PART = re.compile(r"(.+-p[0-9]+)r[0-9]+r[0-9]+\.xml(?:\.[0-9a-z]+)?")
+NOT_LOADED, DAMAGED, OTHER_MODEL = LOSSES = (
+    "revisions whose text the file leaves out",
+    "revisions whose text is not what its length or SHA-1 says",
+    "revisions of another content model than wikitext",
+)
+"""Why a revision of an article has no text although nobody hid it."""
+NO_USER = "revisions without a user although nobody hid it"
+_CHILDREN = {
+    "": "mediawiki",
+    "mediawiki": "siteinfo page logitem",
+    "siteinfo": "sitename dbname base generator case namespaces",
+    "namespaces": "namespace",
+    "page": "title ns id redirect restrictions revision upload discussionthreadinginfo",
+    "revision": "id parentid timestamp contributor minor comment origin model format text sha1 content",
+    "contributor": "username id ip",
+    "content": "role origin model format text sha1",
+    "upload": "timestamp contributor comment filename archivename src size sha1base36 rel contents",
+    "logitem": "id timestamp contributor comment type action text logtitle params",
+}
+# What may stand in what (https://www.mediawiki.org/xml/export-0.11.xsd).
+_ALLOWED = {parent: frozenset(names.split()) for parent, names in _CHILDREN.items()}
+_KNOWN = frozenset().union(*_ALLOWED.values())
+# What has text and no elements.
+_LEAVES = _KNOWN - _ALLOWED.keys() - {"discussionthreadinginfo", "redirect", "contents"}
+_NOTHING: frozenset[str] = frozenset()
+_SHA1 = re.compile(r"[0-9a-z]{31}|[0-9a-f]{40}")
+_ENDINGS = (".xml", ".xml.gz", ".xml.bz2", ".xml.xz", ".xml.7z", ".gz", ".bz2", ".xz", ".7z")
+_LINE = re.compile(r"([0-9a-fA-F]{64})(?:\s+\*?(\S.*?))?\s*")
+_LONGEST_LIST = 1 << 26  # bytes
+THREAD = "unpack-7z"
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,9 +280,6 @@ def _beginning(path: Path) -> tuple[datetime, int, str]:
     return datetime.min.replace(tzinfo=UTC), 0, path.name
 
 
-_PART = re.compile(r"(.+-p[0-9]+)r[0-9]+r[0-9]+\.xml(?:\.[0-9a-z]+)?")
-
-
 def open_history(paths: Sequence[Path]) -> ExportReader | JoinedReader:
     """Open files grouped by `histories`."""
     return JoinedReader(paths) if _PART.fullmatch(paths[0].name) else ExportReader(paths[0])
@@ -349,33 +377,6 @@ class _Xz(io.RawIOBase):
     def close(self) -> None:
         self._file.close()
         super().close()
-
-
-NOT_LOADED, DAMAGED, OTHER_MODEL = LOSSES = (
-    "revisions whose text the file leaves out",
-    "revisions whose text is not what its length or SHA-1 says",
-    "revisions of another content model than wikitext",
-)
-"""Why a revision of an article has no text although nobody hid it."""
-NO_USER = "revisions without a user although nobody hid it"
-_CHILDREN = {
-    "": "mediawiki",
-    "mediawiki": "siteinfo page logitem",
-    "siteinfo": "sitename dbname base generator case namespaces",
-    "namespaces": "namespace",
-    "page": "title ns id redirect restrictions revision upload discussionthreadinginfo",
-    "revision": "id parentid timestamp contributor minor comment origin model format text sha1 content",
-    "contributor": "username id ip",
-    "content": "role origin model format text sha1",
-    "upload": "timestamp contributor comment filename archivename src size sha1base36 rel contents",
-    "logitem": "id timestamp contributor comment type action text logtitle params",
-}
-_ALLOWED = {parent: frozenset(names.split()) for parent, names in _CHILDREN.items()}
-"""What may stand in what (https://www.mediawiki.org/xml/export-0.11.xsd)."""
-_KNOWN = frozenset().union(*_ALLOWED.values())
-_LEAVES = _KNOWN - _ALLOWED.keys() - {"discussionthreadinginfo", "redirect", "contents"}
-"""What has text and no elements."""
-_NOTHING: frozenset[str] = frozenset()
 
 
 class _Handler:
@@ -579,9 +580,6 @@ class _Handler:
         return SourceError(what, where=where, expected=expected, code=code)
 
 
-_SHA1 = re.compile(r"[0-9a-z]{31}|[0-9a-f]{40}")
-
-
 def loss_of(text: str | None, *, model: str, size: str, sha1: str) -> str:
     """Why a text that nobody hid cannot be used (one of `LOSSES`); "" if it can.
 
@@ -622,11 +620,6 @@ def _in_order_of_time(revisions: Iterator[Revision]) -> Iterator[Revision]:
             text = spool.read(ends[place + 1] - ends[place]).decode()
             head = heads[place]
             yield head if head.text is None else head._replace(text=text)
-
-
-_ENDINGS = (".xml", ".xml.gz", ".xml.bz2", ".xml.xz", ".xml.7z", ".gz", ".bz2", ".xz", ".7z")
-_LINE = re.compile(r"([0-9a-fA-F]{64})(?:\s+\*?(\S.*?))?\s*")
-_LONGEST_LIST = 1 << 26  # bytes
 
 
 def shards(dumps: Iterable[Path]) -> list[Path]:
@@ -687,9 +680,6 @@ def listed_sha256(sums: Path) -> list[tuple[str, str]]:
         ) from None
     matches = [_LINE.fullmatch(line) for line in text.split("\n")]
     return [(match[1].lower(), match[2] or "") for match in matches if match is not None]
-
-
-THREAD = "unpack-7z"
 
 
 def open_seven_zip(path: Path) -> BinaryIO:

@@ -27,13 +27,13 @@ from hellofresh import __version__
 from hellofresh.core.errors import ConfigError, SourceError
 from hellofresh.core.net.retry import PASSING, RateLimit, RetryPolicy, retry_after_s
 
-_CHUNK = 1 << 16
+_CHUNK = 1 << 16  # bytes; the time limit is looked at after each
 _LARGEST_ANSWER = 1 << 27  # bytes; MediaWiki itself stops at 8 MiB of content unless configured otherwise
 _MAXLAG_S = 5  # what MediaWiki's etiquette asks of clients
-_BACKOFF = RetryPolicy(first_s=1.0, most_s=60.0)
+_BACKOFF = RetryPolicy(first_s=1.0, most_s=60.0)  # where the wiki does not say how long to wait
 _WAIT_STATUS = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}
+# Codes of faults that pass (https://www.mediawiki.org/wiki/API:Errors_and_warnings); an internal one is like a 503.
 _PLEA = r"maxlag|ratelimited|readonly|internal_api_error_\w+"
-"""Codes of faults that pass (https://www.mediawiki.org/wiki/API:Errors_and_warnings); an internal one is like a 503."""
 _WAIT_CODE = re.compile(_PLEA)
 _TOLD_TO_WAIT = re.compile(rf'"code"\s*:\s*"({_PLEA})"'.encode())
 

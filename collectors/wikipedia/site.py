@@ -37,6 +37,7 @@ _BATCH = 50  # maximal revisions with texts in a response to an unprivileged cli
 _HASHES = 500  # maximal revisions without texts
 _PROPERTIES = "ids|timestamp|user|comment|flags|content|sha1|tags|size|slotsize|slotsha1"
 _ARTICLES = 0
+_SCHEMA = "CREATE TABLE IF NOT EXISTS answers (question TEXT PRIMARY KEY, final INTEGER, body BLOB) WITHOUT ROWID"
 
 
 class _Slot(Lenient):
@@ -383,9 +384,6 @@ def _marks(body: _Body) -> list[tuple[str, object]]:
 def _only(body: _Body) -> _Page | None:
     pages = [page for page in body.query.pages if not page.missing and not page.invalid]
     return pages[0] if pages else None
-
-
-_SCHEMA = "CREATE TABLE IF NOT EXISTS answers (question TEXT PRIMARY KEY, final INTEGER, body BLOB) WITHOUT ROWID"
 
 
 class WikiAnswers(AbstractContextManager["WikiAnswers"]):

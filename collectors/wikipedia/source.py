@@ -20,6 +20,8 @@ from hellofresh.core.quarters import Quarter, utc_text
 _LONGEST_TITLE = 255  # bytes, MediaWiki's own limit
 _NEVER = frozenset("|<>[]{}")
 _CONTACT = re.compile(r"[\x21-\x7e][\x20-\x7e]{3,198}[\x21-\x7e]")
+TOKEN, USER, PASSWORD = "HELLOFRESH_WIKI_TOKEN", "HELLOFRESH_WIKI_USER", "HELLOFRESH_WIKI_PASSWORD"
+"""Environment variables: an OAuth 2 access token, or name and bot password (https://www.mediawiki.org/wiki/API:Login)."""
 
 
 class Window(NamedTuple):
@@ -61,10 +63,6 @@ class EditSampling:
     def rank(self, name: object) -> bytes:
         """The sort key for the random order: the SHA-256 of the seed and the name."""
         return hashlib.sha256(f"{self.seed}:{name}".encode()).digest()
-
-
-TOKEN, USER, PASSWORD = "HELLOFRESH_WIKI_TOKEN", "HELLOFRESH_WIKI_USER", "HELLOFRESH_WIKI_PASSWORD"
-"""Environment variables: an OAuth 2 access token, or name and bot password (https://www.mediawiki.org/wiki/API:Login)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,10 @@ from collectors.wikipedia.names import ENGLISH, WikiNames
 from collectors.wikipedia.wikitext import Revision, Snapshot, Splitter
 from hellofresh.core.quarters import Quarter
 
+_TIDY_EVERY = 64  # revisions
+_ALWAYS = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+_SAME_PAGE_WITHIN = 100  # revisions within which a page's text is recognised
+
 
 class Fate(StrEnum):
     """The fate of a paragraph edit; all but the first two are reasons to discard it, of which the first counts."""
@@ -113,10 +117,6 @@ class Decision:
     lineage: tuple[str, ...] = ()
 
 
-_TIDY_EVERY = 64  # revisions
-_ALWAYS = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
-
-
 class _Phase(StrEnum):
     STANDS = "stands"
     GONE = "gone"
@@ -153,9 +153,6 @@ class _Watch:
             page_reverted=self.page_reverted,
             untouched=untouched,
         )
-
-
-_SAME_PAGE_WITHIN = 100  # revisions within which a page's text is recognised
 
 
 class _Pages:

@@ -29,7 +29,7 @@ from hellofresh.runs.regimes import usual_regime
 from hellofresh.runs.regimes.agents import Solver, agent_regime
 from hellofresh.runs.runner import Tally
 
-_EVERY_S = 0.25
+_EVERY_S = 0.25  # Ctrl-C in a notebook is noticed within this time
 
 
 @dataclass(frozen=True, slots=True)

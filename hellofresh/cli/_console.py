@@ -11,8 +11,7 @@ from hellofresh.cli._output import CommandOutput, ProgressBar
 from hellofresh.runs.export import EvaluationReport
 from hellofresh.tasks.samples import to_json
 
-_NARROW, _BRIEF = 80, 69
-"""Characters of a line on any terminal, and of a step's line before its seconds."""
+_NARROW, _BRIEF = 80, 69  # characters of a line on any terminal, and of a step's line before its seconds
 
 
 @dataclass(frozen=True, slots=True)

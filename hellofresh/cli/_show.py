@@ -31,12 +31,11 @@ from hellofresh.tasks.samples import Label, to_json
 if TYPE_CHECKING:
     from hellofresh.results.analyses.base import AnalysisResult
 
-_WIDE = 140
+_WIDE = 140  # characters from which on all metrics fit in a row
 _UNCHANGED = " (nothing has changed, skipped)"
 _HIDDEN_COLUMNS = frozenset({"team", "kind", "smoke_test", "prompt"})
-_SHOWN = 4
-"""Maximum metrics in a table, the headline first."""
-_EXCERPT = 300
+_SHOWN = 4  # maximum metrics in a table, the headline first
+_EXCERPT = 300  # about four lines of a terminal
 
 
 def state_of(skipped: bool, why: str = "", done: str = "written") -> str:

@@ -56,11 +56,10 @@ from hellofresh.tasks.samples import to_json
 _NEXT = "How far it agrees with people: hellofresh rate report --kind judges"
 
 
-_EVIDENCE = 3
-"""Number of documents for judging the response to a claim."""
+_EVIDENCE = 3  # number of documents for judging the response to a claim
 _OPENING, _TEMPLATE_WORDS = "Thank you for bringing this up. Research does not support it:", 60
+# Judges that need only a study; other packages add some by entry points of the group `hellofresh.judges`.
 _JUDGES: Mapping[str, Callable[[RatedStudy], Iterable[Rating]]] = {"links": rate_links, "classifier": classify_study}
-"""Judges that need only a study; other packages add some by entry points of the group `hellofresh.judges`."""
 
 
 def run_judge(options: argparse.Namespace, output: CommandOutput) -> int:

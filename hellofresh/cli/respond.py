@@ -19,8 +19,8 @@ from hellofresh.runs.respond import EMBEDDED, PostAsked, RespondedPost, asking, 
 from hellofresh.runs.trying import TryPage
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
-_MOST_BYTES = 20_000_000
-_FIRST_YEAR, _LAST_YEAR = 1900, 2199
+_MOST_BYTES = 20_000_000  # a picture of a phone; more would be a pipe that never ends
+_FIRST_YEAR, _LAST_YEAR = 1900, 2199  # other years are slips of the keyboard
 _HIGHEST_PORT = 65_535
 
 

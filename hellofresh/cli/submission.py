@@ -38,8 +38,8 @@ from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Response
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Split, to_json
 
+# Lines of a file that is read at all, and those by whose ids its edition is known.
 _MOST_LINES, _FIRST_LINES = 1_000_000, 2_000
-"""Lines of a file that is read at all, and those by whose ids its edition is known."""
 
 
 def find_due(samples: str | None, edition: Edition, split: Split = MAIN) -> Due:

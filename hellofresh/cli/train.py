@@ -46,6 +46,12 @@ if TYPE_CHECKING:
 
 
 _METRIC = "ndcg@10"
+_NAME = re.compile(r"[a-z0-9]+(?:[.-][a-z0-9]+)*")
+_RECIPES: dict[str, type[TuningRecipe]] = {
+    "sft": SftRecipe,
+    "rloo": RewardedRecipe,
+    "ppo": PpoRecipe,
+}
 
 
 def train_reranker(options: argparse.Namespace, output: CommandOutput) -> int:
@@ -110,9 +116,6 @@ def _print_reranker(
     output.text(f"{found.folder}")
     more = {"folder": str(found.folder), "losses": list(found.losses), "scores": list(found.scores)}
     output.result({**row, **more})
-
-
-_NAME = re.compile(r"[a-z0-9]+(?:[.-][a-z0-9]+)*")
 
 
 def train_reward(options: argparse.Namespace, output: CommandOutput) -> int:
@@ -192,13 +195,6 @@ def _print_reward(found: TrainedReward, output: CommandOutput) -> None:
     kept = "strength" if card.form == "head" else "epoch"
     output.text(f"{kept} {card.epoch} of {len(found.losses) - 1}: {found.folder}")
     output.result({**card.model_dump(mode="json"), "folder": str(found.folder)})
-
-
-_RECIPES: dict[str, type[TuningRecipe]] = {
-    "sft": SftRecipe,
-    "rloo": RewardedRecipe,
-    "ppo": PpoRecipe,
-}
 
 
 def tune_by(options: argparse.Namespace, output: CommandOutput) -> int:

@@ -24,6 +24,9 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 
+DISTRIBUTION = "fresh-decisions"
+"""The name of the distribution to install; the package to import is `hellofresh`."""
+
 
 class HelloFreshError(Exception):
     """An error with its cause, place, expectation and fix.
@@ -108,10 +111,6 @@ class PromptError(DataError):
 
 class RunError(DataError):
     """An evaluation run that cannot go on."""
-
-
-DISTRIBUTION = "fresh-decisions"
-"""The name of the distribution to install; the package to import is `hellofresh`."""
 
 
 def how_to_install(extra: str) -> str:

@@ -24,12 +24,13 @@ from typing import Any, TypeVar
 from hellofresh.core.errors import RunError, UsageError, missing_extra
 
 _ATTEMPTS = 3
-_CONNECT_S = 10
-_SAFE_PATH = "PYTHONSAFEPATH"
-"""The variable that keeps a new Python from importing modules of its current folder."""
+_CONNECT_S = 10  # a cluster that is up answers at once; dask's own default is longer than anybody waits
+_SAFE_PATH = "PYTHONSAFEPATH"  # the variable that keeps a new Python from importing modules of its current folder
 
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
+Pool = Callable[[], AbstractContextManager[Executor]]
+"""A function that opens a new executor at each call."""
 
 
 def completed(work: Coroutine[Any, Any, _Result]) -> _Result:
@@ -40,10 +41,6 @@ def completed(work: Coroutine[Any, Any, _Result]) -> _Result:
         return asyncio.run(work)  # noqa: TID251  # what all others call
     with ThreadPoolExecutor(1) as apart:
         return apart.submit(asyncio.run, work).result()  # noqa: TID251
-
-
-Pool = Callable[[], AbstractContextManager[Executor]]
-"""A function that opens a new executor at each call."""
 
 
 def process_pool(jobs: int) -> Pool:

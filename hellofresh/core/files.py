@@ -25,18 +25,19 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError
 
 
-_MOST_TOML_BYTES = 1_000_000
-_MOST_DOTS = 1_000
+_MOST_TOML_BYTES = 1_000_000  # tables are written by hand
+_MOST_DOTS = 1_000  # the parser's time grows with the square of a key's dots
 MAX_DEPTH = 8
 """Default limit of nesting in untrusted JSON."""
+# Strings, also unfinished ones, and brackets; possessive, so matching takes linear time.
 _BRACKETS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{}]')
-"""Strings, also unfinished ones, and brackets; possessive, so matching takes linear time."""
 
 
 _TEMPORARY = re.compile(r"\..+\.([0-9a-f]{6})-([0-9]{1,10})-[A-Za-z0-9_]{8}")
 _Kind = TypeVar("_Kind")
 _ADAPTERS: dict[type, TypeAdapter[Any]] = {}
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
+_CHECKSUM = "checksum"
 
 
 def canonical_json(value: object) -> str:
@@ -167,9 +168,6 @@ def write_json(path: Path, value: object, *, mode: int = 0o644) -> None:
     """Write one JSON value, indented for people, keys sorted."""
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, indent=2, allow_nan=False)
     write_bytes(path, f"{text}\n".encode(), mode=mode)
-
-
-_CHECKSUM = "checksum"
 
 
 def _checksum(content: dict[str, object]) -> str:

@@ -16,6 +16,7 @@ from hellofresh.core.plugins import entry_points_of
 
 Json = dict[str, Any]
 """A JSON object that is not validated yet."""
+_ADDRESS = r"^(https?://[^\s<>\"']+)?$"
 
 
 class Strict(BaseModel):
@@ -34,9 +35,6 @@ class Open(BaseModel):
     """A frozen type that keeps unknown fields and does not convert values."""
 
     model_config = ConfigDict(extra="allow", strict=True, frozen=True, allow_inf_nan=False)
-
-
-_ADDRESS = r"^(https?://[^\s<>\"']+)?$"
 
 
 class SiteSettings(Strict):

@@ -42,8 +42,13 @@ _WEIGHTS = {
     "Rec": ("models/PP-OCRv6_rec_small.onnx", "6f327246b50388f3c176ae304bd95767ea6dc0c9ae92153ef8cbe210b3c14884"),
 }
 _THREADS = 2
-_LEAST_SIDE = 16
-"""Smallest side in pixels; smaller pictures make the engines fail."""
+_LEAST_SIDE = 16  # smallest side in pixels; smaller pictures make the engines fail
+# of the longer side in pixels; a placement fits fewer than eight pairs by chance
+_KEYPOINTS, _KEYPOINT_SIDE, _LEAST_KEYPOINTS = 500, 512, 8
+_NEAREST, _PIXELS, _LARGEST_SCALE = 0.75, 4.0, 8.0  # the first is Lowe's ratio: clearly nearer than the next
+
+
+_Keypoints = tuple[NDArray[np.float32], NDArray[np.float32]]  # places and descriptors of a picture's keypoints
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,14 +149,6 @@ class RapidOcr:
 def ocr_parameters() -> Parameters:
     """Hashes of the reader's weights, also if it is not installed."""
     return {f"ocr_{part.lower()}_sha256": sha256 for part, (_, sha256) in _WEIGHTS.items()}
-
-
-_KEYPOINTS, _KEYPOINT_SIDE, _LEAST_KEYPOINTS = 500, 512, 8
-_NEAREST, _PIXELS, _LARGEST_SCALE = 0.75, 4.0, 8.0  # the first is Lowe's ratio: clearly nearer than the next
-
-
-_Keypoints = tuple[NDArray[np.float32], NDArray[np.float32]]
-"""Places and descriptors of a picture's keypoints."""
 
 
 @dataclass

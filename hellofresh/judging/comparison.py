@@ -33,6 +33,9 @@ from hellofresh.stats.intervals import t_quantile
 from hellofresh.stats.multiway import ClusteredMean, RankTest, clustered_mean, holm, mann_whitney, wilcoxon
 from hellofresh.stats.ranking import SIGNIFICANCE, agreeing_limits
 
+LEAST_PEOPLE, LEAST_RATINGS = 30, 5
+"""With fewer people, or ratings per response and person, camps cannot be distinguished from chance."""
+
 
 @dataclass(frozen=True, slots=True)
 class CriterionAgreement:
@@ -142,10 +145,6 @@ class PairTest:
     ranks_adjusted: float = 1.0
     signed_adjusted: float = 1.0
     difference_adjusted: float = 1.0
-
-
-LEAST_PEOPLE, LEAST_RATINGS = 30, 5
-"""With fewer people, or ratings per response and person, camps cannot be distinguished from chance."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,10 +65,11 @@ from hellofresh.tasks.outputs import Response, Status
 from hellofresh.tasks.samples import Sample
 
 _PROMPT = "judge"
-_MOST_TOKENS_A_CRITERION = 40
-_MOST_TOKENS_AN_ANSWER = 15
+_MOST_TOKENS_A_CRITERION = 40  # a number, its criterion and some formatting
+_MOST_TOKENS_AN_ANSWER = 15  # a word; more is a model that explains itself
+# Which response an answer prefers, as in `PairChoice`: the post is text 1, so the responses are texts 2 and 3.
 _PREFERRED = {"2": 1, "3": 2, "0": 0}
-"""Which response an answer prefers, as in `PairChoice`: the post is text 1, so the responses are texts 2 and 3."""
+_PAIRS = "pairs.jsonl"
 
 
 class _StepsFile(Strict):
@@ -239,9 +240,6 @@ def _kept_object(text: str) -> Mapping[str, object]:
     except (BadJsonError, UnicodeEncodeError):
         value = {}
     return value if isinstance(value, dict) else {}
-
-
-_PAIRS = "pairs.jsonl"
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,7 @@ from hellofresh.judging.submitted import RaterSheet
 from hellofresh.tasks.samples import to_json
 
 _FILE = "assignments.json"
+_CLOSED = "closed.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +147,6 @@ def seeded_random(*parts: str) -> random.Random:
     """A random generator seeded by these parts."""
     digest = hashlib.sha256("\0".join(parts).encode()).digest()
     return random.Random(digest)  # noqa: S311 - to be repeated, not to be secret
-
-
-_CLOSED = "closed.json"
 
 
 @dataclass(frozen=True, slots=True)

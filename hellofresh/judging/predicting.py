@@ -41,10 +41,8 @@ from hellofresh.tasks.samples import Sample
 
 VOTERS = 3
 """Fewest people who predict each sample; the first of them vote."""
-_SPARE = 2
-"""Additional people per sample, if available, in case somebody knew the outcome or stops."""
-_LEAST_EACH = 20
-"""With many people, each predicts about this many samples rather than fewer."""
+_SPARE = 2  # additional people per sample, if available, in case somebody knew the outcome or stops
+_LEAST_EACH = 20  # with many people, each predicts about this many samples rather than fewer
 _CHECKS = 2
 LEVELS = {"surely": 95, "probably": 80, "rather": 60}
 """Words on the buttons of a question with two classes, and the certainty in percent that each stands for."""

@@ -26,6 +26,15 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.judging.rubric import Rubric, parse_rubric
 from hellofresh.tasks.samples import to_json
 
+PREDICTIONS = "predictions"
+"""Name of the rubric for people's predictions of labels."""
+UNREADABLE = "unreadable"
+"""Comment of a rating whose answer could not be read: it has no value but does not count as skipped."""
+SMOKE_TEST = "tfidf-ridge"
+"""The name of the embedded classifier; a judge of this name is marked as a smoke test."""
+NOT_VALIDATED = "not validated: "
+"""Prefix of the comment of ratings by a judge that failed its own check; the reason follows."""
+
 
 class JudgeKind(StrEnum):
     """The kind of a judge."""
@@ -41,16 +50,6 @@ class RatingPhase(StrEnum):
 
     MAIN = "main"
     ONBOARDING = "onboarding"
-
-
-PREDICTIONS = "predictions"
-"""Name of the rubric for people's predictions of labels."""
-UNREADABLE = "unreadable"
-"""Comment of a rating whose answer could not be read: it has no value but does not count as skipped."""
-SMOKE_TEST = "tfidf-ridge"
-"""The name of the embedded classifier; a judge of this name is marked as a smoke test."""
-NOT_VALIDATED = "not validated: "
-"""Prefix of the comment of ratings by a judge that failed its own check; the reason follows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

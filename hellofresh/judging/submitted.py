@@ -26,11 +26,11 @@ from hellofresh.tasks.samples import to_json
 
 MOST_COMMENT = 4_000
 """Characters of an explanation."""
-_PATIENCE_S = 30.0
+_PATIENCE_S = 30.0  # another window of the same rater writes for an instant
 _LINE_ID = re.compile(r"[0-9a-f]{32}")
 _LINE_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z", re.ASCII)
 _MOST_SECONDS = 10**7  # four months; a larger number is no time on a page
-_MOST_LINE = 1 << 20
+_MOST_LINE = 1 << 20  # a comment's limit in its longest encoding is far below
 
 
 class Step(StrEnum):

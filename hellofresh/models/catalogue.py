@@ -53,6 +53,7 @@ from hellofresh.models.tables import (
 from hellofresh.models.wires import WIRES
 from hellofresh.tasks import TASKS
 
+# Descriptions of retrievers that need no file, for the list of models.
 _RETRIEVERS: Mapping[str, str] = {
     "tf-idf": "Retriever: TF-IDF, the cosine of weighted word counts.",
     "bm25": "Retriever: BM25 over stemmed words.",
@@ -60,16 +61,18 @@ _RETRIEVERS: Mapping[str, str] = {
     "hybrid": "Retriever: BM25 and MiniLM, their rankings put together.",
     "bm25+minilm": "Retriever in two stages: BM25, its first 20 documents put in order by MiniLM.",
 }
-"""Descriptions of retrievers that need no file, for the list of models."""
 IN_FLIGHT = 8
 """Default number of concurrent requests."""
+# The abilities that are part of a model's identity.
 _IDENTIFYING = ("sent_parameters", "dropped", "hidden_tokens", "logprobs", "system_messages")
-"""The abilities that are part of a model's identity."""
 _ACCOUNT = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
+# Hosts at which a model is gone when its maker shuts it down.
 _MAKERS = frozenset(
     {"api.openai.com", "api.anthropic.com", "generativelanguage.googleapis.com", "api.mistral.ai", "api.perplexity.ai"}
 )
-"""Hosts at which a model is gone when its maker shuts it down."""
+# The provider for each prefix of model ids.
+_FAMILIES = {r"(chat)?gpt-|o\d": "openai", "claude-": "anthropic", "gemini-": "gemini"}
+_LOOPBACK = re.compile(r"(localhost|127(\.[0-9]{1,3}){3}|\[::1\])(:[0-9]+)?(/|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,10 +362,9 @@ _OPENAI, _KEY, _ADDRESS = "https://api.openai.com/v1", "OPENAI_API_KEY", "OPENAI
 
 
 _SDK_PROVIDER = "openai-sdk"
+# Provider table for a client of the SDK, which has its own address and keys.
 _SDK = ProviderTable(kind="openai-sdk", base_url=_OPENAI)
-"""Provider table for a client of the SDK, which has its own address and keys."""
-_BROUGHT: dict[str, HostedModel] = {}
-"""Models of the clients passed to this process, by name."""
+_BROUGHT: dict[str, HostedModel] = {}  # models of the clients passed to this process, by name
 
 
 class HostedTables(Strict):
@@ -536,10 +538,6 @@ def check_model_name(name: str) -> None:
         raise UnknownNameError("model", name, known, fix=_how_to_name(name))
 
 
-_FAMILIES = {r"(chat)?gpt-|o\d": "openai", "claude-": "anthropic", "gemini-": "gemini"}
-"""The provider for each prefix of model ids."""
-
-
 def _how_to_name(name: str) -> str:
     """Advice on the full name of a model given by its id only."""
     provider = next((provider for family, provider in _FAMILIES.items() if re.match(family, name)), "")
@@ -574,9 +572,6 @@ def bring_client(client: object, model: str | None) -> str:
     name = f"{_SDK_PROVIDER}:{model}"
     _BROUGHT[name] = HostedModel(name, _SDK_PROVIDER, table, _SDK, client)
     return name
-
-
-_LOOPBACK = re.compile(r"(localhost|127(\.[0-9]{1,3}){3}|\[::1\])(:[0-9]+)?(/|$)")
 
 
 def models_at(base_url: str | None, *models: str) -> list[str]:

@@ -77,7 +77,7 @@ from hellofresh.submissions.inbox import VARIABLE, Inbox, collect_inbox
 from hellofresh.submissions.released import due_in, record_accepted
 from hellofresh.tasks import Task, get_task
 
-_HOOK_TIMEOUT_S = 30.0
+_HOOK_TIMEOUT_S = 30.0  # a hook only takes a note of what was done
 _Item = TypeVar("_Item")
 
 

@@ -31,8 +31,8 @@ from hellofresh.tasks.outputs import Response
 from hellofresh.tasks.samples import PROSPECTIVE
 
 MOST_LINES = 10
+# How long a failing step may heal by itself, as a late dump does, before a person is needed.
 _PATIENCE = timedelta(days=DAYS_WAITED)
-"""How long a failing step may heal by itself, as a late dump does, before a person is needed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ from hellofresh.submissions.receipts import receipt_events
 
 LONGEST_GAP = timedelta(days=45)
 """Longest gap between the newest record of a workspace and the clock."""
-_NEAR, _TIMEOUT_S = timedelta(days=2), 20.0
+_NEAR, _TIMEOUT_S = timedelta(days=2), 20.0  # time zones and slow clocks differ by less; a quarter by much more
 _HUB = "https://huggingface.co"
 
 

@@ -39,10 +39,9 @@ from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Candidate, Sample, Split
 
 Place = tuple[Edition, str, Split]
 """Edition, task and split."""
-_WORDS = 3
-"""Words in a shingle of texts; claims are too short for shingles of several words."""
+_WORDS = 3  # words in a shingle of texts; claims are too short for shingles of several words
+# Fewest words by which a text, other than the first, identifies a sample; shorter texts occur in many samples.
 _LONG = 8
-"""Fewest words by which a text, other than the first, identifies a sample; shorter texts occur in many samples."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

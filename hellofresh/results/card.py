@@ -27,7 +27,7 @@ from hellofresh.stats.card import (
 from hellofresh.stats.clusters import members
 from hellofresh.stats.ranking import Differences, rank_systems
 
-_TOP, _CLAIMS = 10, 3
+_TOP, _CLAIMS = 10, 3  # the pairs that anybody quotes: the leader against those behind it
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,8 @@ MISSING = ("fit", "wrong", "drop")
 """Ways with missing scores."""
 _WAYS = {"fit": "left out, and effects of items and systems fitted", "wrong": "counted as the worst score",
          "drop": "items that lack a score left out"}  # fmt: skip
-_MANY_PAIRED = 2_000
+_MANY_PAIRED = 2_000  # a sample of this many items is enough for degrees of freedom
+# below ten a t interval depends on the shape of the errors more than on the data
 _FEWEST_LABELS, _FEW_LABELS, _CHOSEN = 10, 30, 0.01
 FEW_APART = 10
 """Below so many items on which two systems differ, counts are too few."""
@@ -59,9 +60,9 @@ ROUGH = "~"
 """The mark of an interval that may hold the truth less often than it says."""
 _WHY_ROUGH = ("may hold the truth in as few as 90% of cases, not 95%: too few items for scores so skewed "
               f"(Cochran's rule), or fewer than {FEW_APART} on which the two differ.")  # fmt: skip
+# the usual power; no one collects more items; beyond, the tail's formula loses its digits
 _POWER, _MOST_NEEDED, _FAR = 0.8, 10_000_000, 30.0
-_MANY_CELLS = 1_000_000
-"""With more cells, resamples are drawn of clusters in random blocks."""
+_MANY_CELLS = 1_000_000  # with more cells, resamples are drawn of clusters in random blocks
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ import polars as pl
 
 from hellofresh.core.errors import DataError, UnknownNameError
 
+# Cells, in small letters, that say that there is no score; each is a reason of its own.
 _MISSING = ("n/a", "n.a.", "<na>", "na", "#n/a", "#div/0!", "#value!", "#ref!", "none", "null", "missing", "error",
             "timeout", "failed to run", "oom", *"-?\u2013\u2014")  # fmt: skip
-"""Cells, in small letters, that say that there is no score; each is a reason of its own."""
 _PAIRS = ("true/false pass/fail passed/failed yes/no right/wrong resolved/unresolved y/n ja/nein wahr/falsch oui/non "
           "vrai/faux")  # fmt: skip
 _WORDS: tuple[Mapping[str, float], ...] = (
@@ -26,13 +26,13 @@ _WORDS: tuple[Mapping[str, float], ...] = (
     {"win": 1.0, "tie": 0.5, "loss": 0.0},
     {"c": 1.0, "i": 0.0, "p": 0.5, "n": 0.0},
 )
+# Names of columns that describe an item or a run.
 _NO_SCORE = re.compile(
     r"(^|[_\W])(n|num|count|counts|tokens?|duration|time|seconds|secs|ms|latency|iterations?|steps?|difficulty|length|len|"
     r"cost|price|year|month|date|timestamp|index|idx|level|fold|turn|position|age|size|words|chars|characters|labels?|"
     r"target|gold|truth|answer|choice|weight|row|line|split|seed|std|stdev|stddev|stderr|sem|variance|ci)s?($|[_\W])|"
     r"^(is|has)_(?!correct)|^std_|__(min|max)$|standard[_\W](error|deviation)"
 )
-"""Names of columns that describe an item or a run."""
 _ID = re.compile(r"(^|[_\W])(id|ids|uid|uuid|key|hash|number|no|nr)($|[_\W])")
 _REPEATS = re.compile(
     r"(?<![^\W_])(run|seed|trial|rep|repeat|repetition|sample|resample|boot|bootstrap|iter|iteration|fold|epoch|"

@@ -49,10 +49,9 @@ _NAMES = {
     "human": (),
 }  # fmt: skip
 _LOWER = re.compile(r"(^|[\W_])(loss|error|error_rate|runtime|latency|rmse|mae|mse|wer|cer|perplexity)([\W_]|$)")
-_SCALES = ((0.0, 1.0), (0.0, 10.0), (0.0, 100.0))
-_TIME = re.compile(r"_\d{4}-\d\d-\d\dT[\d.-]+$")
-"""What lm-eval adds to the name of a file."""
-_FEWEST, _MOST, _MOST_CELLS = 5, 1e100, 200_000_000
+_SCALES = ((0.0, 1.0), (0.0, 10.0), (0.0, 100.0))  # from the narrowest: the first that holds all scores
+_TIME = re.compile(r"_\d{4}-\d\d-\d\dT[\d.-]+$")  # what lm-eval adds to the name of a file
+_FEWEST, _MOST, _MOST_CELLS = 5, 1e100, 200_000_000  # squares of larger numbers overflow; more cells need over ten GB
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,12 @@ from typing import Any
 
 import polars as pl
 
+# What inspect_ai writes for correct, incorrect, partially correct and no answer.
 _LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
-"""What inspect_ai writes for correct, incorrect, partially correct and no answer."""
 _LISTS = ("results", "data", "rows", "records", "samples", "instances", "items", "scores", "examples", "predictions")
+# Folders of MTEB between a model's and its results.
 _REVISION = re.compile(r"[0-9a-f]{40}|external|main|no_revision_available")
-"""Folders of MTEB between a model's and its results."""
-_LONGEST_HEAD = 1_000_000
+_LONGEST_HEAD = 1_000_000  # a file without line ends would be read whole to find its first line
 _TREC = re.compile(rb"^(\w+)[ \t]+(\S+)[ \t]+(-?[\d.]+(?:e-?\d+)?)\r?$", re.MULTILINE)
 TABLES = ".csv, .tsv, .parquet, .jsonl, .json, .eval, or the text of trec_eval -q"
 Row = dict[str, object]

@@ -33,14 +33,15 @@ from hellofresh.stats.multiway import ClusteredMean
 from hellofresh.stats.paired import difference_interval
 from hellofresh.stats.ranking import Differences, all_differences, halves_agree, rank_systems, samples_to_overtake
 
-_RESAMPLES = 10_000
+_RESAMPLES = 10_000  # a probability of leading is then known within 1%
+# Number of systems from which fewer resamples are drawn, and that number of resamples.
 _MANY, _FEWER_RESAMPLES = 100, 2_000
-"""Number of systems from which fewer resamples are drawn, and that number of resamples."""
-_RIVALS = 10
-"""Number of nearest rivals for which the robustness of the first place is computed."""
-_MOST_ON_CARD = 200
-_MOST_BY_PERIOD = 40
-"""Most entries whose pairs are also compared by period."""
+_RIVALS = 10  # number of nearest rivals for which the robustness of the first place is computed
+_MOST_ON_CARD = 200  # the card's counts of orders take time with the square of systems
+_MOST_BY_PERIOD = 40  # most entries whose pairs are also compared by period
+RaterTests = Mapping[tuple[str, str], tuple[ClusteredMean, float]]
+"""By the origins of two systems, their difference by the same raters and its adjusted p-value."""
+_Places = tuple[Ints, Ints]  # the numbers in a field of the first and the second entry of pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,10 +166,6 @@ def _common(systems: Sequence[System], ground: Bools) -> Bools:
     return found
 
 
-RaterTests = Mapping[tuple[str, str], tuple[ClusteredMean, float]]
-"""By the origins of two systems, their difference by the same raters and its adjusted p-value."""
-
-
 def standings_of(panel: Panel, *, resamples: int | None = None, tests: RaterTests | None = None) -> Standings:
     """Ranks of the systems of a split, and all its pairs.
 
@@ -268,10 +265,6 @@ def _with_fragility(panel: Panel, field: Field, tables: Floats, first: Standing)
     enough = [samples_to_overtake(said[own], said[k], metric) for k in nearest]
     to_lose = min((one for one in enough if one is not None), default=None)
     return replace(first, to_lose=to_lose, halves=halves_agree(tables, metric))
-
-
-_Places = tuple[Ints, Ints]
-"""The numbers in a field of the first and the second entry of pairs."""
 
 
 def _places(field: Field, *, ranked: bool) -> _Places:

@@ -31,11 +31,11 @@ class AnswerFate(StrEnum):
 
 
 NEVER_CAME = frozenset({AnswerFate.CUT, AnswerFate.EMPTY, AnswerFate.TOOL})
+# The marks of a call of a tool that a server without the model's parser leaves in the text.
 _CALL = re.compile(
     r"</?tool_call\b|<function(?:=|_call)|<invoke name=|\[TOOL_CALLS?\]"
     r"|<\|(?:python_tag|tool_call)|<\uff5ctool\u2581call"
 )
-"""The marks of a call of a tool that a server without the model's parser leaves in the text."""
 
 
 def fate_of(output: Output, answer: Answer | None) -> AnswerFate:

@@ -51,6 +51,7 @@ ASKED = Frozen("asked", "1")
 _TASK = get_task("corrections")
 EMBEDDED, _PROMPT = "smollm2-135m-text", "manual"
 _MOST_PICTURE_BYTES = 20_000_000
+# the embedded model answers slowly: short quotations and texts keep a trial below a minute
 _SMOKE_SETTINGS = {"quote_most": 40, "words": 60}
 Watch = Callable[[str], None]
 _SPOKEN = {

@@ -16,6 +16,7 @@ import numpy as np
 
 from hellofresh.stats.arrays import Bools, Floats, Ints
 
+# exact counts while they take seconds, else estimates with a known error
 _MOST_SETS, _SAMPLES, _SPLITS = 20_000, 2_000, 200
 
 

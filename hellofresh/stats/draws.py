@@ -54,10 +54,8 @@ from hellofresh.stats.paired import SAME, pair_sizes
 
 BOOTSTRAP_RESAMPLES = 2_000
 """For the bootstrap's interval."""
-_WHOLE = 2.0**24
-"""Sums of whole numbers below this are exact in single precision."""
-_AT_ONCE = 2_000_000
-"""Maximum resampled values at once, which bounds memory to a few tens of megabytes."""
+_WHOLE = 2.0**24  # sums of whole numbers below this are exact in single precision
+_AT_ONCE = 2_000_000  # maximum resampled values at once, which bounds memory to a few tens of megabytes
 
 
 @dataclass(frozen=True, slots=True)

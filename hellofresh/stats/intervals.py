@@ -77,10 +77,11 @@ LEAST_OF_CLASS = FEW_CLUSTERS
 """For a mean over classes: minimum effective clusters of every class."""
 LEAST_OF_LOGS = 96
 """Minimum effective clusters for the log score, whose spread depends on few; below, they count as an eighth."""
-_COCHRAN = 25
-"""Times the square of the skewness of numbers: the clusters that a mean of them needs."""
+_COCHRAN = 25  # times the square of the skewness of numbers: the clusters that a mean of them needs
 LOPSIDED = 0.25
 """Minimum ratio of effective clusters to clusters of a reliable interval."""
+Limits = tuple[Floats, Floats]
+"""Low and high."""
 
 
 class Method(StrEnum):
@@ -117,10 +118,6 @@ class Interval:
     def few(self) -> bool:
         """Whether it has too few clusters to be reliable."""
         return few_clusters(self.clusters, self.effective_clusters)
-
-
-Limits = tuple[Floats, Floats]
-"""Low and high."""
 
 
 def few_clusters(clusters: int, effective: float) -> bool:

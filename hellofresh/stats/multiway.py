@@ -31,8 +31,7 @@ from hellofresh.stats.metrics import Metric
 
 LEAST_CLUSTERS = 5
 """Minimum clusters of either kind for an interval."""
-_ROUNDING = 1e-20
-"""Variances below this are 0 but for rounding."""
+_ROUNDING = 1e-20  # variances below this are 0 but for rounding
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,12 +51,10 @@ AT_ZERO = 1e-9
 SIGNIFICANCE = round(1 - LEVEL, 12)
 """The significance level, rounded to remove the error of the subtraction."""
 _DRAWS, _HALVES = 9_999, 1_000  # with the data, which count as a draw, 10,000
-_MANY, _FEWER_DRAWS = 100, 1_999
-"""Number of systems from which fewer errors are drawn, and their number."""
+_MANY, _FEWER_DRAWS = 100, 1_999  # number of systems from which fewer errors are drawn, and their number
+# With more clusters errors are drawn by their covariance: the same distribution, whatever the number of clusters.
 _MANY_CLUSTERS = 20_000
-"""With more clusters errors are drawn by their covariance: the same distribution, whatever the number of clusters."""
-_CHUNK = 1_000_000
-"""Maximum numbers drawn at once, which bounds memory to a few tens of megabytes."""
+_CHUNK = 1_000_000  # maximum numbers drawn at once, which bounds memory to a few tens of megabytes
 
 
 @dataclass(frozen=True, slots=True)

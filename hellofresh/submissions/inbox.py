@@ -58,10 +58,10 @@ VARIABLE = "HELLOFRESH_INBOX"
 _ARRIVAL = re.compile(r"\d{8}T\d{6}Z-\d{6}-[0-9a-f]{16}", re.ASCII)
 _ABOUT = "arrival.json"
 _HALF_DONE = ".arriving-"
-_LOCK_S = 10.0
+_LOCK_S = 10.0  # a check of one arrival takes less
 LEAST_HASH = 8
 """Fewest characters of a hash that name an arrival; two arrivals that share them are reported as ambiguous."""
-_SHOWN_HASH = 12
+_SHOWN_HASH = 12  # enough to be unique in an inbox, and to type
 
 
 ARRIVAL_BYTES = MAX_BYTES + MAX_INFO_BYTES

@@ -59,6 +59,10 @@ from hellofresh.submissions.names import FOLDER_NAME, skeleton
 from hellofresh.tasks.samples import MAIN, Split
 
 _MOST_EARLIER = 400  # a receipt stays well below `MAX_RECEIPT_BYTES`
+_OURS, _OUR_NAME = "hellofresh", "HelloFresh"  # the team under which the board shows the evaluator's own runs
+
+KnownTeams = Mapping[str, frozenset[str]]
+"""The names of each team, by its folder's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,13 +191,6 @@ def receipt_events(root: Path) -> Iterator[Event]:
             if receipt is not None:
                 what = f"the receipt of {folder.parent.name}/{folder.name} for {receipt.edition}"
                 yield Event(receipt.received, what, str(folder / FILES[split].receipt))
-
-
-_OURS, _OUR_NAME = "hellofresh", "HelloFresh"
-"""The team under which the board shows the evaluator's own runs."""
-
-KnownTeams = Mapping[str, frozenset[str]]
-"""The names of each team, by its folder's name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,16 +40,19 @@ from hellofresh.submissions.receipts import Receipt, find_submissions, is_linked
 from hellofresh.tasks import MOST_CLASSES
 from hellofresh.tasks.samples import MAIN, Split
 
-_FEWEST = 20
-_FEWEST_NEARLY = 100
-_KAPPA = 0.95
+_FEWEST = 20  # below, equal answers are chance
+_FEWEST_NEARLY = 100  # near copies need more, since good systems agree too
+_KAPPA = 0.95  # beyond chance, independent systems hardly agree this often
 _CHANCE = 0.9  # where almost all agreement is by chance, kappa is noise
-_SHARE = 0.9
+_SHARE = 0.9  # a copy with a few changed values
 _FEWEST_VALUES = 10  # a few round confidences are equal by chance
-_VALUES = range(-1, MOST_CLASSES)
-"""Codes of no answer and of labels, which may agree by chance."""
+_VALUES = range(-1, MOST_CLASSES)  # codes of no answer and of labels, which may agree by chance
 
 _Floats = NDArray[np.float32]
+MOST_ENTRIES = 2
+"""Most entries of a team that count on a task and quarter."""
+# Other files and folders that may be in the folder of submissions.
+_OTHER_NAMES = frozenset({"README.md", "TEAMS.toml", "example"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,12 +156,6 @@ def _same_errors(said: NDArray[np.int64], ids: Sequence[str], truth: Mapping[str
     either = marks.sum(axis=1)[:, None] + marks.sum(axis=1)[None, :] - marks @ marks.T
     found: NDArray[np.bool_] = (either >= _FEWEST) & (alike >= _SHARE * either)
     return found
-
-
-MOST_ENTRIES = 2
-"""Most entries of a team that count on a task and quarter."""
-_OTHER_NAMES = frozenset({"README.md", "TEAMS.toml", "example"})
-"""Other files and folders that may be in the folder of submissions."""
 
 
 class EntryOutcome(StrEnum):

@@ -20,6 +20,11 @@ from hellofresh.core.errors import SourceError
 from hellofresh.core.files import BadJsonError, strict_json
 from hellofresh.tasks.samples import Fact
 
+_MOST_BYTES, _MOST_ARRAY = 8 * 2**30, 2 * 2**30  # an array is parsed whole, lines one by one
+MOST_LINE = 4 * 2**20
+_MOST_DEPTH = 12  # files of all ten data sets nest less
+_GZIP = b"\x1f\x8b"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatementRow:
@@ -103,12 +108,6 @@ class DataSet:
         """The original that a file's name matches, or None."""
         name = path.name.removesuffix(".gz")
         return next((file for file in self.files if file.name == name), None)
-
-
-_MOST_BYTES, _MOST_ARRAY = 8 * 2**30, 2 * 2**30
-MOST_LINE = 4 * 2**20
-_MOST_DEPTH = 12
-_GZIP = b"\x1f\x8b"
 
 
 class FileRow:

@@ -19,8 +19,8 @@ from hellofresh.tasks.x_notes import Post, WithheldMedia, WithheldText, withheld
 
 RUBRIC = "correction-13"
 """The rubric whose overall criterion ranks systems."""
+# The system name of a post's second note, by the criterion that chose its two notes.
 _SECOND = {"scores": "human-average", "status": "human-low"}
-"""The system name of a post's second note, by the criterion that chose its two notes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,12 +37,10 @@ from hellofresh_parts.claims.verdicts import Reading, VerdictTable
 from hellofresh_parts.claims.versions import Versions, gone_between
 from hellofresh_parts.claims.wording import Worded, chances_of_true
 
-_Key = tuple[str, str]
-"""Address of a review, and its claim."""
+_Key = tuple[str, str]  # address of a review, and its claim
 _MOST_LISTED = 100
 _SURELY_TRUE = 0.9
-_FEWEST_OF_PUBLISHER = 5
-"""Fewer claims may share one verdict by chance; samples do not name their publisher."""
+_FEWEST_OF_PUBLISHER = 5  # fewer claims may share one verdict by chance; samples do not name their publisher
 _REASONS: Mapping[str, str] = {
     "no-review": "element without a review",
     "not-an-object": "review that is not an object",

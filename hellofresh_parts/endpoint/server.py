@@ -33,6 +33,9 @@ _MOST_BYTES = 4 * 2**20
 _LOOPBACK = "127.0.0.1"
 _STATUSES = {"agent-limit": 429, "context-length": 400, "no-role": 404}
 _WIRE_CODES = {"context-length": "context_length_exceeded", "no-role": "model_not_found"}
+_Fields = dict[str, JsonValue]
+_CHAT_FINISHES = {Finish.LENGTH: "length", Finish.PAUSED: "length", Finish.BLOCKED: "content_filter"}
+_REASONS = {Finish.LENGTH: "max_output_tokens", Finish.PAUSED: "max_output_tokens", Finish.BLOCKED: "content_filter"}
 
 
 class Session(Protocol):
@@ -174,10 +177,6 @@ def _failed(status: int, code: str, what: str) -> web.Response:
 # Answers in the form that clients read. An answer of a model comes whole, so its pieces are few: a text, each call of a
 # tool, the end. What names an answer (id, time) follows from what was asked, so that a run that is replayed gives the
 # same bytes.
-
-_Fields = dict[str, JsonValue]
-_CHAT_FINISHES = {Finish.LENGTH: "length", Finish.PAUSED: "length", Finish.BLOCKED: "content_filter"}
-_REASONS = {Finish.LENGTH: "max_output_tokens", Finish.PAUSED: "max_output_tokens", Finish.BLOCKED: "content_filter"}
 
 
 @dataclass(frozen=True, slots=True)

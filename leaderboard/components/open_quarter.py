@@ -34,7 +34,7 @@ from leaderboard.components.tables import (
 )
 from leaderboard.data.board import Board, BoardEntry, SplitKey
 
-_MOST_COMPARED = 12
+_MOST_COMPARED = 12  # agreement is shown for each pair, and pairs grow with the square
 _SILENT = {NO_ANSWER: "no readable answer", REFUSED: "refused"}
 
 

@@ -32,8 +32,7 @@ from leaderboard.components.tables import Column, Value, facts, interval, table
 from leaderboard.components.vega import interval_chart, scored
 from leaderboard.data.board import Board, BoardEntry, MetricValue, SplitKey
 
-_FEWEST_QUARTERS = 5
-"""Quarters are the clusters of a score over all quarters: with fewer, no interval is shown."""
+_FEWEST_QUARTERS = 5  # quarters are the clusters of a score over all quarters: with fewer, no interval is shown
 
 
 def next_days(board: Board, task: str) -> Html | None:

@@ -28,8 +28,8 @@ AT_FIRST = 50
 COLOURS = 12
 """Colours of makers in style.css, which pass a contrast of 3:1 in light and dark."""
 NAMED_ON_SCALE = 3
-_MOST_NAMED = 6
-_MOST_TICKS = 8
+_MOST_NAMED = 6  # a headline of more names is not read
+_MOST_TICKS = 8  # more would touch on a phone
 _NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten", "Eleven", "Twelve")
 _ON_SCALE = ("system", "baseline")
 _UNRANKED = list(GROUPS.items())[1:]

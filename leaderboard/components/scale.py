@@ -15,8 +15,7 @@ from hellofresh.tasks import TASKS, Task
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 from leaderboard.data.board import Board, MetricValue, SplitKey, kept
 
-_OF_A_CLASS = ":"
-"""Separates metric and class in the names of metrics of a single class."""
+_OF_A_CLASS = ":"  # separates metric and class in the names of metrics of a single class
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,8 @@ _RANK = (
 )
 ROUGH_SAID = f"{ROUGH} too few, too uneven or too skewed groups of samples; the interval may hold less often than 95%."
 _SMALL = f"95% intervals. {ROUGH_SAID} Where two of them overlap widely, the order of the systems may be chance."
+ONLY_UPLOADS = "Only uploads; answers can be looked up."
+"""The headline of a main split on which no run is ranked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -435,10 +437,6 @@ def plain_row(line: Line, split: SplitKey) -> dict[str, Value]:
     return plain | {
         name: value for column in columns_of(Scale()).values() for name, value in column.plain(line).items()
     }
-
-
-ONLY_UPLOADS = "Only uploads; answers can be looked up."
-"""The headline of a main split on which no run is ranked."""
 
 
 def is_hollow(line: Line) -> bool:

@@ -16,14 +16,25 @@ from leaderboard.data.board import MetricValue
 
 _FEWEST_SAME = 3
 _EMPTY = (None, "", DASH)
-_ALWAYS = ("rank", "name", "drawn")
-"""Kinds of columns that stay even if their cells are equal."""
+_ALWAYS = ("rank", "name", "drawn")  # kinds of columns that stay even if their cells are equal
 Value = str | int | float | bool | None
 Text = Html | str
 Cell = Text | tuple[Text, Text | None] | None
 """A cell's content, with the small text below it, if any."""
 Column = tuple[str, Text]
 """The kind of a column, used as the class of its cells, and its title."""
+FIRST = 5
+"""Number of the first column that can be hidden, from 1: rank, system, score and its drawing precede it."""
+Row = Mapping[str, Value]
+_LATEX = {char: f"\\{char}" for char in "{}$&#%_"} | {
+    "\\": r"\textbackslash{}",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+}
 
 
 class Marked(NamedTuple):
@@ -157,10 +168,6 @@ def card_section(card: Sequence[Row]) -> list[Html]:
     return [heading("Card", said), facts(rows)] if card else []
 
 
-FIRST = 5
-"""Number of the first column that can be hidden, from 1: rank, system, score and its drawing precede it."""
-
-
 def table_tools(
     columns: Iterable[str] = (),
     hidden: Collection[str] = (),
@@ -202,18 +209,6 @@ def table_tools(
         class_="hf-tools",
         role="search",
     )
-
-
-Row = Mapping[str, Value]
-_LATEX = {char: f"\\{char}" for char in "{}$&#%_"} | {
-    "\\": r"\textbackslash{}",
-    "^": r"\textasciicircum{}",
-    "~": r"\textasciitilde{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
-}
 
 
 def as_csv(rows: Sequence[Row]) -> str:

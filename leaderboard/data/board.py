@@ -34,9 +34,9 @@ ALL_PERIODS = "all"
 """The value of the column `period` for a score of the whole quarter."""
 
 _ENTRY = ["system", "team", "provenance", "kind", "regime", "origin"]
+# Tables with a row for each pair of systems, each sample with its texts, or each answer: too large for memory.
 _LARGE = {"pairs", "samples", "answers", "transcripts", "questions", "responses", "documents"}
-"""Tables with a row for each pair of systems, each sample with its texts, or each answer: too large for memory."""
-_MOST_REASONS = 5
+_MOST_REASONS = 5  # a visitor reads a few; the samples' page has all
 _Asked = ParamSpec("_Asked")
 _Answer = TypeVar("_Answer")
 

@@ -38,8 +38,7 @@ from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import Split
 from leaderboard.data.board import BoardEntry
 
-_NO_NAME = "-"
-"""Replaces, in the temporary folder, a name that no folder may have."""
+_NO_NAME = "-"  # replaces, in the temporary folder, a name that no folder may have
 
 
 def load_dues(folder: Path) -> list[Due]:

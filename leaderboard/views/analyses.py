@@ -15,8 +15,7 @@ from leaderboard.data.board import Board
 from leaderboard.views.visit import Page, Visit, where
 
 _LEDE = "What a quarter shows beyond a score: one question at a time, with its answer, figure and table."
-_MOST_ROWS = 100
-"""Rows of a table on a page; its files have all."""
+_MOST_ROWS = 100  # rows of a table on a page; its files have all
 _FOLDED_ROWS = 40
 
 _TITLES = {
@@ -27,8 +26,8 @@ _TITLES = {
     "ece_mass_debiased": "ECE, equal bins, debiased (upper bound)", "ece_mass_p_value": "p of calibration, equal bins",
     "quarter_of": "Quarter of",
 }  # fmt: skip
+# Words at the end of a column's name that begin its title.
 _FIRST = {"least": "least", "most": "most", "spread": "spread of"}
-"""Words at the end of a column's name that begin its title."""
 _GROUPS = {
     "How sure is the ranking?": (
         "ranking", "temporal-consistency", "prompt-sensitivity", "deployment", "robustness", "text-alone",
@@ -44,12 +43,11 @@ _GROUPS = {
 _MORE = "More questions"
 _EFFECTS = ("difference", "step", "gain", "memory", "over_chance", "less_best")
 _MEASURES = ("value", "share", "agreement", "ece", "second_precision", "precision")
+# Columns of differences, of other findings, and of their subjects; the first existing one is the answer.
 _ABOUT = ("system", "first", "second", "factor", "slice", "bin", "fact", "text", "period", "what")
-"""Columns of differences, of other findings, and of their subjects; the first existing one is the answer."""
 _WHOSE = ("system", "first", "second")
 _VALUES = ("value", "difference", "share")
-_REMARKS = ("not_adjusted",)
-"""Columns of sentences, shown below the table."""
+_REMARKS = ("not_adjusted",)  # columns of sentences, shown below the table
 
 
 def _compose(visit: Visit) -> None:

@@ -42,13 +42,10 @@ from leaderboard.components.tables import Cell, Column, Marked, card_section, in
 from leaderboard.data.board import ALL_PERIODS, Board, BoardEntry, SplitKey
 from leaderboard.views.visit import Page, Visit, where
 
-_CONSTANT = "always-"
-"""Prefix of the names of constant baselines."""
+_CONSTANT = "always-"  # prefix of the names of constant baselines
 _LEDE = "Systems on the same samples: is one really better, when, and where do they differ?"
-_PICKS = ("one", "two", "three", "four", "five")
-"""Parameters of the address for systems compared in the app."""
-_MOST_WITH_PERIODS = 100
-"""With more systems, comparisons of all pairs in every period would be too large beside a page."""
+_PICKS = ("one", "two", "three", "four", "five")  # parameters of the address for systems compared in the app
+_MOST_WITH_PERIODS = 100  # with more systems, comparisons of all pairs in every period would be too large beside a page
 _WHOLE = "Whole quarter"
 _Both = tuple[BoardEntry, BoardEntry]
 
@@ -121,6 +118,7 @@ def short_verdict(
 
 
 _BELOW = {Lead.BEHIND, Lead.WORSE}
+# Phrases for the leader, by its comparison with the next.
 _LEADS = {
     Lead.SIGNIFICANT: " leads significantly. ",
     Lead.NOT_SIGNIFICANT: " leads, but not significantly. ",
@@ -129,7 +127,6 @@ _LEADS = {
     Lead.WORSE: " ranks first, but the next is significantly ahead on the samples that both judged. ",
     Lead.UNTESTED: " leads; its lead over the next is untested. ",
 }
-"""Phrases for the leader, by its comparison with the next."""
 
 
 def how_sure(lines: Sequence[Line], board: Board, split: SplitKey, scale: Scale, links: Links) -> Html | None:

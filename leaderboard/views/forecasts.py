@@ -51,8 +51,7 @@ _PARTS = (
 )
 _PART_NAMES = ("Reliability", "Resolution", "Uncertainty")
 _MOST_SAMPLES = 10
-_BASE_RATE = 50.0
-"""The relative Brier index of the shares of the classes."""
+_BASE_RATE = 50.0  # the relative Brier index of the shares of the classes
 
 
 def _compose(visit: Visit) -> None:

@@ -37,13 +37,13 @@ _LEDE = (
     "publishes the answers."
 )
 _MOST_LINES = 6
+# How to get what the bundled sample lacks, by track or split.
 _WAYS = {
     "statements": "statements (hellofresh dataset import liar-new)",
     "responses": "responses (hellofresh dataset import muse-study)",
     "retrieval": "retrieval (hellofresh corpus import, then freeze)",
     PROSPECTIVE: "forecasts of undecided samples (hellofresh collect x-notes --pending, then release prospective)",
 }
-"""How to get what the bundled sample lacks, by track or split."""
 
 
 def _compose(visit: Visit) -> None:

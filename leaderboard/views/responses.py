@@ -35,8 +35,7 @@ _JUDGES = {"person": "People", "model": "Models", "classifier": "Classifiers", "
 _KINDS = {"model": "A model.", "classifier": "A classifier.", "rule": "Rules."}
 _MOST_LINKS = 20
 _SHADED = "hf-agreement hf-marks"
-_TURNED = {"Toxicity": "Not toxic"}
-"""Criteria whose names say the opposite of what full marks mean."""
+_TURNED = {"Toxicity": "Not toxic"}  # criteria whose names say the opposite of what full marks mean
 _UNVALIDATED = notice(
     "Not validated.", "These judges agree with people on the order of responses too rarely to rank systems."
 )

@@ -51,25 +51,36 @@ from leaderboard.views.retrieval import DEPTH, documents_of, has_found
 from leaderboard.views.visit import MOST_BYTES, Page, Visit, as_script_data, where
 
 _LEDE = "What systems were asked, what people decided, and what each system said."
-_MOST_ROWS = 25
-"""Rows in the page itself; its script shows the others."""
+_MOST_ROWS = 25  # rows in the page itself; its script shows the others
 _BETWEEN = " [...] "
 _WAYS = "Requests, searches and pages in order, as the run recorded them."
-_MOST = 6000
+_MOST = 6000  # characters; a hostile answer must not make a page of megabytes
 _MOST_SOURCES = 20
-_FEWEST_FOR_STEPS = 3
-"""Systems from which on the share of those that were right has steps."""
+_FEWEST_FOR_STEPS = 3  # systems from which on the share of those that were right has steps
 _HARD = {(True, True): "All were right", (True, False): "Some were right", (False, False): "None was right"}
+# Shares of systems that were right on a sample, as names of the steps of difficulty.
 _STEPS = ("none", "to 25%", "to 50%", "to 75%", "below all", "all")
-"""Shares of systems that were right on a sample, as names of the steps of difficulty."""
 _TURNED = str.maketrans("01", "10")
-_SHORT = 300
-"""Texts up to this length are shown at once; longer ones are folded."""
-_AT_ONCE = 20
-"""Samples whose answers are in memory at once."""
-_UNFOLDED = 12
-"""Systems whose counts are shown at once: those of 60 stood before the samples, eight screens of a phone."""
+_SHORT = 300  # texts up to this length are shown at once; longer ones are folded
+_AT_ONCE = 20  # samples whose answers are in memory at once
+_UNFOLDED = 12  # systems whose counts are shown at once: those of 60 stood before the samples, eight screens of a phone
 _OWN_WORDS = "Texts that systems gave with their answers. Neither they nor the pages behind the links were checked."
+_RANKING = "a ranking"
+# Words for a missing class.
+_INSTEAD = (
+    pl.when(status="blocked").then(pl.lit("blocked")).when(pl.col("text").is_not_null()).then(pl.lit("a text"))
+    .when(pl.col("documents").is_not_null()).then(pl.lit(_RANKING)).otherwise(pl.lit("no answer"))
+)  # fmt: skip
+# An answer without its texts.
+_BARE: list[pl.Expr | str] = [
+    "id",
+    "origin",
+    "prompt",
+    "headline",
+    "label",
+    _INSTEAD.alias("instead"),
+    CHANCE.alias("chance"),
+]
 
 
 def _compose(visit: Visit) -> None:
@@ -357,24 +368,6 @@ def marks_of(board: Board, split: SplitKey) -> Marks:
 def samples_of(board: Board, split: SplitKey, *wanted: pl.Expr) -> list[SampleRow]:
     """The samples of a split in the order of the page."""
     return SAMPLES.rows(board.frame(SampleRow, split, *wanted).sort("period", "id"))
-
-
-_RANKING = "a ranking"
-_INSTEAD = (
-    pl.when(status="blocked").then(pl.lit("blocked")).when(pl.col("text").is_not_null()).then(pl.lit("a text"))
-    .when(pl.col("documents").is_not_null()).then(pl.lit(_RANKING)).otherwise(pl.lit("no answer"))
-)  # fmt: skip
-"""Words for a missing class."""
-_BARE: list[pl.Expr | str] = [
-    "id",
-    "origin",
-    "prompt",
-    "headline",
-    "label",
-    _INSTEAD.alias("instead"),
-    CHANCE.alias("chance"),
-]
-"""An answer without its texts."""
 
 
 class _Reader:

@@ -50,6 +50,7 @@ _PROVENANCES = {
     "run": "run here; journal and transcripts are kept",
     "uploaded": "uploaded by the team; how they were made cannot be checked",
 }
+# Names in a run's record, in words.
 _FATES = {
     "unreadable": "not readable",
     "cut": "cut off at the limit of tokens",
@@ -58,7 +59,6 @@ _FATES = {
     "refused": "refused",
     "failed": "failed",
 }
-"""Names in a run's record, in words."""
 _CONTAMINATION = {
     "possible": "the cutoff is after outcomes could be known: the training data may hold them",
     "unlikely": "the cutoff is before any outcome could be known",
@@ -73,8 +73,7 @@ _CONDUCT = {
 }
 _WEAKEST = 3
 _MOST_EXAMPLES = 5
-_CHOSEN = "chosen"
-"""The name of calibration for the chosen class."""
+_CHOSEN = "chosen"  # the name of calibration for the chosen class
 _EXPLAINED = (
     "When it says 80%, is it right in 80 of 100 cases? Samples are binned by the stated probability; each dot is "
     "the share of them that came true, the band its 95% interval. On the diagonal the system is well calibrated."

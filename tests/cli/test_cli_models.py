@@ -150,8 +150,8 @@ def test_an_endpoint_is_evaluated_without_a_table_and_says_how_many_requests_are
     assert "no-endpoint-model" in cli(*arguments, "--model", "coin", "--base-url", chat.base_url, code=2)
 
 
+# Commands whose models are named for readers, or are weights on this machine.
 _NO_ENDPOINT = {"submission new", "train"}
-"""Commands whose models are named for readers, or are weights on this machine."""
 
 
 def test_every_command_that_asks_a_model_takes_the_address_of_an_endpoint(chat: Any, notes: None, cli: Cli) -> None:

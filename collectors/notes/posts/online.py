@@ -34,8 +34,16 @@ from hellofresh.core.net.retry import RateLimit, TryAgain
 from hellofresh.core.quarters import parse_utc, utc_text
 
 _FINAL = frozenset({PostStatus.DELETED, PostStatus.SUSPENDED, PostStatus.PROTECTED, PostStatus.AGE_RESTRICTED})
-_MOST_FAILED = 0.01
-_FAILURES_IN_A_ROW = 10
+_MOST_FAILED = 0.01  # posts without text drop out, and not by chance, so that more would bias the split
+_FAILURES_IN_A_ROW = 10  # single failures are the post's; this many are the service's, and each costs money or quota
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS answers (
+    post TEXT NOT NULL, service TEXT NOT NULL, asked_at TEXT NOT NULL,
+    http_status INTEGER NOT NULL, body BLOB NOT NULL,
+    PRIMARY KEY (post, service)
+) STRICT, WITHOUT ROWID
+"""
+_IDS_AT_ONCE = 500  # older SQLite takes 999 values in a query
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,16 +119,6 @@ class ChainedPosts:
             )
         if failed:
             self.warnings.append(f"{failed} posts could not be asked for; --force asks for them again.")
-
-
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS answers (
-    post TEXT NOT NULL, service TEXT NOT NULL, asked_at TEXT NOT NULL,
-    http_status INTEGER NOT NULL, body BLOB NOT NULL,
-    PRIMARY KEY (post, service)
-) STRICT, WITHOUT ROWID
-"""
-_IDS_AT_ONCE = 500  # older SQLite takes 999 values in a query
 
 
 class AnswerCache(AbstractContextManager["AnswerCache"]):

@@ -45,6 +45,12 @@ from hellofresh.tasks.outputs import Choice, Output
 from hellofresh.tasks.samples import Label, Sample
 from hellofresh.tasks.transcripts import AskedEvent, read_transcripts
 
+# Names of providers in inspect; any other provider becomes a service of its `openai-api`.
+_PROVIDERS = {
+    **{name: name for name in ("openai", "anthropic", "mistral", "together", "perplexity", "openrouter", "vllm")},
+    **{"gemini": "google", "openai-responses": "openai", "ollama": "ollama", "llama-cpp": "llama-cpp-python"},
+}
+
 
 class _About(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
@@ -157,13 +163,6 @@ def _spec(name: str, started: str, record: RunRecord, samples: Sequence[EvalSamp
         packages={"hellofresh": __version__},
         metadata={"hellofresh": about},
     )
-
-
-_PROVIDERS = {
-    **{name: name for name in ("openai", "anthropic", "mistral", "together", "perplexity", "openrouter", "vllm")},
-    **{"gemini": "google", "openai-responses": "openai", "ollama": "ollama", "llama-cpp": "llama-cpp-python"},
-}
-"""Names of providers in inspect; any other provider becomes a service of its `openai-api`."""
 
 
 def _model_name(model: ModelIdentity) -> str:

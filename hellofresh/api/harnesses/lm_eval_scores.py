@@ -44,6 +44,9 @@ load = loader(Path(__file__).parent)
 process = processor({task!r})
 {aggregations}
 '''
+Part = Literal["value", "low", "high"]
+Item = tuple[int, int, str]
+"""Label, choice and group of a sample."""
 
 
 def _rows(release: Release, labels: Mapping[str, Label], prompt_set: PromptSet) -> Iterator[Mapping[str, object]]:
@@ -118,11 +121,6 @@ def _task_lines(task: Task, prompt: Prompt, name: str) -> Iterator[str]:
     yield "metadata:"
     yield f"  version: {ZeroShot.version}"
     yield ""
-
-
-Part = Literal["value", "low", "high"]
-Item = tuple[int, int, str]
-"""Label, choice and group of a sample."""
 
 
 def loader(folder: Path) -> Callable[..., Mapping[str, Dataset]]:

@@ -21,16 +21,16 @@ from hellofresh.cli.arguments.declare import (
 )
 from hellofresh.cli.arguments.parser import REQUIRED, Variants
 
+_WITNESS = option("--yes-it-is DAY", "today's date, to confirm the clock before a step that cannot be undone")
+_DAY = "day of the dump, such as 2026-07-23 (default: the newest"
+_RATINGS = "also download the ratings (11 GB), from which votes are counted"
+_ABOUT_TASKS = " ".join(f"{task.name}: {task.about.removeprefix('Collect ')}" for task in LIVING.values())
+
 
 def _number_or_all(text: str) -> int | str:
     if text == "all" or int(text) >= 1:
         return text if text == "all" else int(text)
     raise ValueError(text)
-
-
-_WITNESS = option("--yes-it-is DAY", "today's date, to confirm the clock before a step that cannot be undone")
-_DAY = "day of the dump, such as 2026-07-23 (default: the newest"
-_RATINGS = "also download the ratings (11 GB), from which votes are counted"
 
 
 def _add_collect(parser: argparse.ArgumentParser) -> None:
@@ -73,7 +73,6 @@ def _add_archive(parser: argparse.ArgumentParser) -> None:
     add("--contact", {wiki: None}, group=wiki, metavar="TEXT", help=about)
 
 
-_ABOUT_TASKS = " ".join(f"{task.name}: {task.about.removeprefix('Collect ')}" for task in LIVING.values())
 _ABOUT_TASKS += (
     " ratings: fit the votes of a Community Notes dump, to find notes that people who usually disagree call helpful."
 )

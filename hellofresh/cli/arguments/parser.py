@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
+# Patterns of argparse's messages, with their replacements.
 _REPORTS = {
     r"the following arguments are required: (?P<names>.*)": "missing: {names}",
     r"the following arguments are required with (?P<chosen>\S+): (?P<names>.*)": "missing with {chosen}: {names}",
@@ -17,15 +18,13 @@ _REPORTS = {
     r"one of the arguments (?P<several>.*) is required": "missing: one of {several}",
     r"unrecognized arguments: (?P<rest>.*)": "unrecognized arguments: {rest}",
 }
-"""Patterns of argparse's messages, with their replacements."""
 REQUIRED = object()
 """Marks an option that must be given."""
-_ELSEWHERE = {"reveal": "'hellofresh release run' reveals what is due."}
-"""Words that users type for another command."""
+_ELSEWHERE = {"reveal": "'hellofresh release run' reveals what is due."}  # words that users type for another command
+# One option with two names, whichever of them a command declares.
 _SAME = {"--edition": "--quarter", "--quarter": "--edition"}
-"""One option with two names, whichever of them a command declares."""
+# Options that overrule a refusal: never proposed in place of a mistyped one.
 _SAFEGUARDS = ("--accept-partial", "--allow-weak-reward", "--anyway", "--change", "--drop-damaged", "--yes-it-is")
-"""Options that overrule a refusal: never proposed in place of a mistyped one."""
 
 
 class _Help(argparse.HelpFormatter):

@@ -9,8 +9,8 @@ from pathlib import Path
 import aiohttp
 from yarl import URL
 
-_CHUNK = 1 << 16
-_REDIRECTS = 5
+_CHUNK = 1 << 16  # bytes; the limit of size is looked at after each
+_REDIRECTS = 5  # real ones need one or two; more are a loop
 _MOVED = frozenset({301, 302, 303, 307, 308})
 
 

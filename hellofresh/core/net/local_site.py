@@ -27,7 +27,7 @@ from hellofresh.core.errors import HelloFreshError, UsageError
 
 Handler = Callable[[web.Request, str], Awaitable[web.StreamResponse]]
 """A function that answers a request, given its token."""
-_MOST_TOKEN = 200
+_MOST_TOKEN = 200  # our tokens are far shorter; what is longer is not compared whole
 _HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "frame-ancestors 'none'",

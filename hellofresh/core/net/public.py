@@ -21,9 +21,9 @@ SocketAddress = tuple[str, int]
 AddrInfo = tuple[Any, ...]
 
 _CHUNK = 64 << 10
+# Reserved for examples, and always there: where it does not answer, this machine's network is at fault.
 _CONTROL = "https://example.com/"
-"""Reserved for examples, and always there: where it does not answer, this machine's network is at fault."""
-_CONTROL_S = 15.0
+_CONTROL_S = 15.0  # a host that does not answer in this time is taken for a network that is down
 _PAGES = "text/html,application/xhtml+xml,text/plain;q=0.9,text/*;q=0.5"
 
 

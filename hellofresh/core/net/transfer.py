@@ -17,8 +17,8 @@ from hellofresh.core.errors import DataError, SourceError, WorkspaceError, unwri
 from hellofresh.core.files import read_model, write_json
 from hellofresh.core.net.retry import PASSING, RetryPolicy, retry_after_s
 
-_PIECE = 2**20
-_GONE = frozenset({404, 410})
+_PIECE = 2**20  # bytes; progress is said after each
+_GONE = frozenset({404, 410})  # the file is not there; every other status may be the server's bad moment
 _CONTENT_RANGE = re.compile(r"bytes (?:([0-9]+)-[0-9]+|\*)/([0-9]+)")
 
 

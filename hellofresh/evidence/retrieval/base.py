@@ -18,7 +18,7 @@ from hellofresh.stats.retrieval import trec_order
 from hellofresh.tasks.outputs import Ranking
 
 Parameters = Mapping[str, str | int | float | bool]
-_BLOCK = 256
+_BLOCK = 256  # one pass over whole blocks is faster than a partition of millions of scores
 _NO_DAY = -1
 
 

@@ -35,6 +35,8 @@ from hellofresh.tasks.outputs import Ranking
 
 FIRST_STAGE = 20
 """Number of documents that the second stage reads, as in the paper."""
+FloatArray = NDArray[np.float64]
+_WEIGHTS = "head.npz"
 
 
 class Scorer(Protocol):
@@ -163,10 +165,6 @@ class TwoStage:
         lowest = ranked[-1][1]
         rest = [(name, lowest - 1 - place) for place, name in enumerate(found.documents[self.depth :])]
         return made_ranking([*ranked, *rest][:k])
-
-
-FloatArray = NDArray[np.float64]
-_WEIGHTS = "head.npz"
 
 
 @dataclass(frozen=True)

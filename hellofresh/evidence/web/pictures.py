@@ -44,9 +44,8 @@ CREATE TABLE IF NOT EXISTS addresses (
     address TEXT PRIMARY KEY, sha256 TEXT NOT NULL, problem TEXT NOT NULL, at TEXT NOT NULL
 ) STRICT, WITHOUT ROWID
 """
-_MOST_BYTES = 2 << 30
-_FAILED_FOR = timedelta(days=7)
-"""So long a picture that could not be had is not asked for again."""
+_MOST_BYTES = 2 << 30  # of the cache: some ten thousand pictures
+_FAILED_FOR = timedelta(days=7)  # so long a picture that could not be had is not asked for again
 
 
 class PictureCache(AbstractContextManager["PictureCache"]):

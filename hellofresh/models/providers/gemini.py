@@ -35,8 +35,8 @@ from hellofresh.models.tables import Abilities, Endpoint
 _BLOCKING = re.compile(r"SAFETY|PROHIBITED|RECITATION|LANGUAGE|BLOCKLIST|SPII|MODEL_ARMOR")
 _TOP_LOGPROBS = 5
 _SITE = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)+", re.IGNORECASE)
+# Options of a whole request; all others are of `generationConfig`.
 _WHOLE = frozenset({"safetySettings", "toolConfig", "cachedContent", "labels", "serviceTier"})
-"""Options of a whole request; all others are of `generationConfig`."""
 
 
 class GeminiModel(HttpModel):

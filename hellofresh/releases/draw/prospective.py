@@ -47,6 +47,11 @@ from hellofresh.tasks.samples import PROSPECTIVE, Label, Sample, to_json
 
 OUTCOMES = "outcomes.jsonl"
 """File with the outcome of each sample."""
+REASONS = {
+    "undecided": "still undecided when the split was resolved",
+    "no-label": "decided neither way, or gone from the source",
+    "early": "a decision could be seen before the deadline",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +85,6 @@ class ResolutionReport:
     waiting: int = 0
     skipped: bool = False
     waits_until: datetime | None = None
-
-
-REASONS = {
-    "undecided": "still undecided when the split was resolved",
-    "no-label": "decided neither way, or gone from the source",
-    "early": "a decision could be seen before the deadline",
-}
 
 
 def build_prospective(

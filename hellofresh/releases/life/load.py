@@ -34,6 +34,11 @@ from hellofresh.releases.life.record import has_opened
 from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Fact, Label, Sample, to_json
 
+_IMPORT = "import your own copy of the data set as the same version, hellofresh dataset import NAME PATH"
+_REBUILD = "Build the release again."
+Fill = Callable[[Sequence[Sample]], Mapping[str, Sample | str]]
+"""Returns, by id, each public sample with its texts, or the reason why they are unavailable."""
+
 
 class _Commitment(Lenient):
     id: str
@@ -50,10 +55,6 @@ def facts_of(row: Mapping[str, object], task: Task) -> Mapping[str, Fact]:
     """The facts in a label's row, without values that are neither numbers nor texts."""
     found = ((name, row.get(name)) for name in task.label_facts)
     return {name: fact if isinstance(fact, int | float | str) else None for name, fact in found}
-
-
-_IMPORT = "import your own copy of the data set as the same version, hellofresh dataset import NAME PATH"
-_REBUILD = "Build the release again."
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -320,10 +321,6 @@ def _label(line: object, task: Task, path: Path) -> _LabelRow:
             code="damaged-release",
         )
     return row
-
-
-Fill = Callable[[Sequence[Sample]], Mapping[str, Sample | str]]
-"""Returns, by id, each public sample with its texts, or the reason why they are unavailable."""
 
 
 @dataclass(frozen=True, slots=True)

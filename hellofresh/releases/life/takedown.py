@@ -30,7 +30,7 @@ from hellofresh.releases.life.manifest import (
 from hellofresh.tasks import TASKS, Task, get_task
 from hellofresh.tasks.samples import MAIN, Split
 
-MAX_REASON = 500
+MAX_REASON = 500  # a sentence for a public list, not a case file
 _GONE = {"post: deleted", "post: suspended", "post: protected"}
 
 

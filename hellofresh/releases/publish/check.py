@@ -40,6 +40,7 @@ from hellofresh.tasks.samples import PROSPECTIVE
 
 OF_THE_HUB = (".gitattributes", ".cache")
 """What a hub or its client adds to a copy; it is let by."""
+_Made = tuple[Sequence[PublishedPart], Sequence[SearchedCorpus]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +76,6 @@ def check_publication(root: Path, moment: datetime) -> PublicationCheck:
     when = any(part.phase is not Phase.REVEALED for part in made[0])
     unchecked = ["on which day it was published"] if when else []
     return PublicationCheck(said, faults, unchecked)
-
-
-_Made = tuple[Sequence[PublishedPart], Sequence[SearchedCorpus]]
 
 
 def _made(root: Path, account: PublishedAccount, moment: datetime) -> _Made | None:

@@ -25,6 +25,7 @@ from hellofresh.stats.paired import compare_parts
 from hellofresh.tasks.samples import PROSPECTIVE
 
 _BASE, _SETTING, _EARLY = "zero-shot", "before=", "early=True"
+# Labels of the setting `before`, from least to most available knowledge.
 _UNTIL = {
     "no search": "no search",
     "post": "until the post",
@@ -33,7 +34,6 @@ _UNTIL = {
     "decision": "until the decision",
     "": "any time",
 }
-"""Labels of the setting `before`, from least to most available knowledge."""
 
 
 def _instant(system: System) -> str:

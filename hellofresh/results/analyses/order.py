@@ -27,7 +27,7 @@ from hellofresh.results.standings import Field, Standing, fields_of, standings_o
 from hellofresh.stats.agreement import answer_agreement
 from hellofresh.stats.draws import compare_periods, draw_jointly, order_held
 
-_LEAST_SAMPLES = 4
+_LEAST_SAMPLES = 4  # of a period: a mean of fewer jumps from one end to the other
 _REGIMES = ("zero-shot", "web-search", "placebo")
 
 

@@ -32,13 +32,17 @@ from hellofresh.stats.draws import WordingShare, draw_jointly, joint_region, wor
 from hellofresh.stats.metrics import NO_ANSWER
 from hellofresh.stats.paired import Comparison
 
-LEAST_RECALL = 0.2
+LEAST_RECALL = 0.2  # a prompt that says yes once and is right has a precision of 1
 _RESAMPLES = 2_000
 _NO_POSITIVE_CLASS = "The task has no positive class, whose precision and recall could be shown."
 _HALVES = ("precision, first half", "precision, second half", "recall, second half")
 _WORDING = ("Each prompt", "What is due to the wording")
 _READ = ("counted as wrong", "left out")
 _SILENT = {"no readable answer": NO_ANSWER, "blocked": BLOCKED}
+_BASE, _PLACEBO, _SEARCH = "zero-shot", "placebo", "web-search"
+_ALL_SAMPLES = "all samples"
+# A system's answers with one prompt, and how they compare with those under another regime, adjusted for all pairs.
+_Pair = tuple[System, PromptOutputs, Comparison]
 
 
 def _has_positive_class(panel: Panel) -> bool:
@@ -272,12 +276,6 @@ def parsing(panel: Panel) -> AnalysisResult:
         return missing("No system has answers on samples of two classes.")
     series = Series("answers that cannot be read", _READ)
     return result.drawn(Chart("intervals", Axis(panel.task.headline.title), series=series))
-
-
-_BASE, _PLACEBO, _SEARCH = "zero-shot", "placebo", "web-search"
-_ALL_SAMPLES = "all samples"
-_Pair = tuple[System, PromptOutputs, Comparison]
-"""A system's answers with one prompt, and how they compare with those under another regime, adjusted for all pairs."""
 
 
 def _compare_regimes(panel: Panel, first: str, second: str) -> Sequence[_Pair]:

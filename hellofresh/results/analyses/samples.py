@@ -35,16 +35,17 @@ from hellofresh.stats.metrics import Metric, balanced_accuracy, class_recall
 from hellofresh.stats.paired import compare_parts
 from hellofresh.tasks.samples import Sample
 
-_LEAST_OF_SLICE = 8
+_LEAST_OF_SLICE = 8  # fewer samples give an interval as wide as the scale
 _LEAST_OF_CLASS = 3
 _LEAST_ASKED = 5
-_TOPIC_WORDS = 6
+_TOPIC_WORDS = 6  # the most frequent words of a split; rarer ones name single samples
 _WORD = re.compile(r"[^\W\d_]{5,}")
 _HOST = re.compile(r"https?://([^\s/:?#]+)", re.ASCII)
 _ADDRESS = re.compile(r"https?://\S+")
 _OTHER_LANGUAGE = re.compile(
     r"(^|\.)(?!en\.|ww)[a-z]{2,3}\.wikipedia\.org$|\.(?!uk$|us$|au$|ca$|nz$|ie$|io$|tv$|co$|eu$|me$|ai$)[a-z]{2}$"
 )
+# Common in texts on any topic.
 _PLAIN_WORDS = frozenset(
     """
     about above according actually after again against article because before being believe below between called
@@ -54,14 +55,16 @@ _PLAIN_WORDS = frozenset(
     whole whose within without world would years
     """.split()  # noqa: SIM905 - a list of so many words takes a line each
 )
-"""Common in texts on any topic."""
 
+# By factor, the slice of each sample, None for samples that belong to none. A sample may be in one of each factor.
 _Slices = Mapping[str, Sequence[str | None]]
-"""By factor, the slice of each sample, None for samples that belong to none. A sample may be in one of each factor."""
 _QUARTERS = ("lowest quarter", "second", "third", "highest quarter")
-_LEAST_BY_QUARTERS = 16
+_LEAST_BY_QUARTERS = 16  # four samples in each quarter of a factor
 _SIDES = {"before": "until the cutoff", "after": "after the cutoff"}
 _CUTOFF = ("Both sides of the cutoff", "Difference")
+_FOLDS = 5  # each sample is judged by a classifier that has not seen its group
+# beyond these a classifier of words hardly improves, and takes minutes
+_LEAST_LEARNT, _MOST, _WORDS = 20, 10_000, 50_000
 
 
 @analysis(
@@ -377,10 +380,6 @@ def _add_sides(result: Findings, system: System) -> None:
         n, value, made_of = (one.interval.n, one.value, one.interval) if one else (None, None, None)
         row |= {f"{side}_n": n, **limited(side, value, made_of)}
     result.rows.append(row | difference)
-
-
-_FOLDS = 5
-_LEAST_LEARNT, _MOST, _WORDS = 20, 10_000, 50_000
 
 
 @analysis(

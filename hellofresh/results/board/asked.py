@@ -24,8 +24,7 @@ from hellofresh.tasks.transcripts import (
     SearchedEvent,
 )
 
-_OF_PICTURES = ("number", "image", "source", "unsure", "problem")
-"""What may be known of a post's picture."""
+_OF_PICTURES = ("number", "image", "source", "unsure", "problem")  # what may be known of a post's picture
 
 
 def _runs(split: BoardSplit) -> Mapping[str, RunFacts]:

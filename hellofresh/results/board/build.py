@@ -70,12 +70,10 @@ from hellofresh.results.standings import standings_of
 from hellofresh.tasks import TASKS, get_task, task_makers
 from hellofresh.tasks.samples import MAIN
 
-_LARGE = 50_000
-"""Rows of a table that wait in memory before they go to a file."""
-_PART = 100_000
-"""Answers that are sorted at once."""
-_COPIED = ("parquet", "points.parquet", "svg", "narrow.svg")
-"""Endings of the files of an analysis that the board shows."""
+_LARGE = 50_000  # rows of a table that wait in memory before they go to a file
+_PART = 100_000  # answers that are sorted at once
+_COPIED = ("parquet", "points.parquet", "svg", "narrow.svg")  # endings of the files of an analysis that the board shows
+# The tables that are made from single splits, with the functions that make their rows.
 _OF_SPLIT: Mapping[str, Callable[[BoardSplit], Iterable[object]]] = {
     "quarters": data.dates,
     "distributions": data.distributions,
@@ -104,7 +102,6 @@ _OF_SPLIT: Mapping[str, Callable[[BoardSplit], Iterable[object]]] = {
     "responses": ratings.responses,
     "documents": data.documents,
 }
-"""The tables that are made from single splits, with the functions that make their rows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,12 +20,12 @@ from hellofresh.tasks import TASKS, get_task, relevance_of
 
 DEPTH = 10
 """How many documents of each ranking are shown."""
-_MOST_CHARACTERS = 2_000
+_MOST_CHARACTERS = 2_000  # of a document on a page: all rankings show theirs, and the copy loads them at once
+# The facts that are amounts, and what follows from them.
 _COUNTED = (
     *("ratings", "intercept", "voters", "flip_cost"),
     *("revert_delay_s", "survived_edits", "required_edits", "distinct_users"),
 )
-"""The facts that are amounts, and what follows from them."""
 
 
 def dates(split: BoardSplit) -> Iterator[release_rows.Dates]:

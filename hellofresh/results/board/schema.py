@@ -23,23 +23,6 @@ SPLIT_KEYS = dict.fromkeys(("edition", "task", "split"), str)
 RELEASE_KEYS = dict.fromkeys(("edition", "task"), str)
 
 SAMPLES = Table(sample_rows.SampleRow, SPLIT_KEYS)
-
-
-@dataclass(frozen=True, slots=True)
-class AddedTable:
-    """A table of another package, named by an entry point of `hellofresh.tables`; absent, pages find no rows.
-
-    Attributes:
-        table: the type of its rows, which no other table has, with `SPLIT_KEYS` or `RELEASE_KEYS`.
-        rows: makes the rows of a split (`hellofresh.results.split.open.BoardSplit`).
-        files: names what rows depend on, besides releases, scores and runs, in a workspace and edition.
-    """
-
-    table: Table[Any]
-    rows: Callable[[Any], Iterable[object]]
-    files: Callable[[Any, Any], Iterable[Path]] = lambda workspace, edition: ()
-
-
 TABLES: Mapping[str, Table[Any]] = {
     "scores": Table(Score, {"split": str}),
     "periods": Table(release_rows.PeriodBalance, RELEASE_KEYS),
@@ -82,6 +65,21 @@ TABLES: Mapping[str, Table[Any]] = {
     "documents": Table(sample_rows.ShownDocument, SPLIT_KEYS),
 }
 """This package's tables of the board, by the name of its file; each has rows of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class AddedTable:
+    """A table of another package, named by an entry point of `hellofresh.tables`; absent, pages find no rows.
+
+    Attributes:
+        table: the type of its rows, which no other table has, with `SPLIT_KEYS` or `RELEASE_KEYS`.
+        rows: makes the rows of a split (`hellofresh.results.split.open.BoardSplit`).
+        files: names what rows depend on, besides releases, scores and runs, in a workspace and edition.
+    """
+
+    table: Table[Any]
+    rows: Callable[[Any], Iterable[object]]
+    files: Callable[[Any, Any], Iterable[Path]] = lambda workspace, edition: ()
 
 
 @cache

@@ -40,14 +40,12 @@ from hellofresh.tasks.transcripts import ReadEvent, SearchedEvent
 
 BLOCKED_PAGE, LATER_PAGE, CITED, COPIED = "blocked-page", "later-page", "cited-blocked", "copied-labels"
 """Kinds of conduct."""
-_EXAMPLES = 5
-"""Samples that are named for each kind of conduct."""
+_EXAMPLES = 5  # samples that are named for each kind of conduct
+# Labels may be copied where an entry is right on 90% of at least ten samples on which no other ranked system is.
 _FEWEST_OTHERS, _FEWEST_HARD, _SHARE = 3, 10, 0.9
-"""Labels may be copied where an entry is right on 90% of at least ten samples on which no other ranked system is."""
-_MOST_COMPARED = 60
-"""Participants that are compared in pairs; 60 give 1,770 pairs, as many as a page can show."""
+_MOST_COMPARED = 60  # participants that are compared in pairs; 60 give 1,770 pairs, as many as a page can show
+# Figures of a calibration that have an interval.
 _LIMITED = ("brier", "auc", "reliability", "resolution", "uncertainty")
-"""Figures of a calibration that have an interval."""
 ANSWER = (
     pl.when(pl.col("status") == str(Status.BLOCKED))
     .then(pl.lit(system_rows.REFUSED))

@@ -23,14 +23,21 @@ _GREY = "#808080"
 _NARROW = "windowSize()[0] < 640"
 _BELOW = "The table below has the numbers."
 _BARE: Specification = {"title": None, "ticks": False, "domain": False, "grid": False}
-_ROW_LETTERS, _LEGEND_LETTERS = 48, 30
+_ROW_LETTERS, _LEGEND_LETTERS = 48, 30  # longer names would leave no room for the marks
+# On narrow screens: letters of a line, along the side or half as wide, and the height of a name above its row.
 _NARROW_LETTERS, _SIDE_LETTERS, _NAME_HEIGHT = 44, 22, 18
-"""On narrow screens: letters of a line, along the side or half as wide, and the height of a name above its row."""
-_MOST_IN_LEGEND = 24
+_MOST_IN_LEGEND = 24  # more colours cannot be distinguished
 
 
 Specification: TypeAlias = dict[str, object]
 """A part of a Vega-Lite specification, as the library takes it."""
+_CONFIG = {
+    "view": {"stroke": None},
+    "axis": {"labelFontSize": 12, "titleFontSize": 12},
+    "legend": {"labelFontSize": 12},
+}
+# A chart's layers from the back to the front, each with its data, and its height.
+_Drawing: TypeAlias = tuple[list[Specification], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +105,6 @@ class _Look:
         scale = {"domain": list(self.names), "range": list(values)}
         kept = legend if self.legend else None
         return {"field": "series", "type": "nominal", "scale": scale, "legend": kept, "title": self.title}
-
-
-_CONFIG = {
-    "view": {"stroke": None},
-    "axis": {"labelFontSize": 12, "titleFontSize": 12},
-    "legend": {"labelFontSize": 12},
-}
 
 
 def place(figure: Figure, marks: Sequence[Mark], question: str, *, narrow: bool = False) -> list[PlacedChart]:
@@ -212,10 +212,6 @@ def _row_axis(look: _Look) -> Specification:
     if not look.row_names:
         return _BARE | {"labels": False}
     return _BARE | {"labelLimit": 0, "labelPadding": 8}
-
-
-_Drawing: TypeAlias = tuple[list[Specification], float]
-"""A chart's layers from the back to the front, each with its data, and its height."""
 
 
 def _layer(kind: str, encoding: Specification, **look: object) -> Specification:

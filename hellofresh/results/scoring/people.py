@@ -41,7 +41,7 @@ from hellofresh.stats.multiway import clustered_metric
 from hellofresh.tasks.outputs import Choice
 from hellofresh.tasks.samples import Label, to_json
 
-LEAST_PEOPLE, LEAST_SAMPLES = 5, 40
+LEAST_PEOPLE, LEAST_SAMPLES = 5, 40  # with fewer, a row says more of these people than of people
 SINGLE_PERSON, VOTE_OF_THREE = "people/single", "people/vote"
 
 

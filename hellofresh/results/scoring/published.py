@@ -18,8 +18,8 @@ from hellofresh.results.split.entries import Entry
 from hellofresh.results.split.panel import MAJORITY
 from hellofresh.tasks.outputs import Choice, Output, Ranking, Response
 
+# The label of a choice, a text, or documents in order; None stands for no answer.
 _Answer = int | str | tuple[str, ...] | None
-"""The label of a choice, a text, or documents in order; None stands for no answer."""
 
 
 def check_published(

@@ -62,6 +62,7 @@ _HOW = {
     MAIN: "Ask a model first: hellofresh evaluate --edition {edition} --model always-yes",
     PROSPECTIVE: "Resolve it with a later collection: hellofresh release prospective --quarter {edition} --resolve",
 }
+_PARTS: tuple[Part, ...] = ("", "receipts", "numbers")
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,9 +164,6 @@ def _read_anywhere(
 def _stands_for_all(score: Score, task: Task) -> bool:
     """Whether it is the headline metric of a system in the whole edition."""
     return (score.metric, score.period, score.headline) == (task.headline.name, ALL_PERIODS, True)
-
-
-_PARTS: tuple[Part, ...] = ("", "receipts", "numbers")
 
 
 def write_scores(workspace: Workspace, scored: ScoredSplit) -> list[Path]:

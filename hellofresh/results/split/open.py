@@ -56,8 +56,7 @@ from hellofresh.tasks import TASKS, EvidenceQuery, Task, get_task
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Label, Sample, Split
 from hellofresh.tasks.transcripts import TRANSCRIPTS, Transcript, read_transcripts
 
-_KEYS = ("edition", "task", "split")
-"""The key columns of scores."""
+_KEYS = ("edition", "task", "split")  # the key columns of scores
 
 
 def places(workspace: Workspace) -> list[Published]:

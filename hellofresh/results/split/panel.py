@@ -41,6 +41,8 @@ NOT_ASKED = -3
 """Code among answers for samples that the system was not asked about."""
 CONTROLS = frozenset({"placebo"})
 """Regimes that are only controls for comparisons."""
+_INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+_MOST_MARKS = 2
 
 
 class EntrySection(StrEnum):
@@ -352,10 +354,6 @@ def exposure(cutoff: str, since: datetime, split: str) -> Exposure:
     if end is None:
         return Exposure.UNLIKELY if cutoff == "none" else Exposure.UNKNOWN
     return Exposure.POSSIBLE if end > since else Exposure.UNLIKELY
-
-
-_INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-_MOST_MARKS = 2
 
 
 def clean_name(text: str, most: int = 80) -> str:

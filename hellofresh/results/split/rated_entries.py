@@ -42,8 +42,7 @@ from hellofresh.results.split.panel import SINGLE, short_names
 from hellofresh.tasks import Task
 from hellofresh.tasks.outputs import Choice, Response, Status
 
-_Numbers = Mapping[str, Mapping[str, tuple[float, float]]]
-"""By system and sample: the mean rating, and its weight."""
+_Numbers = Mapping[str, Mapping[str, tuple[float, float]]]  # by system and sample: the mean rating, and its weight
 
 
 def scorable(workspace: Workspace, release: Release, entries: Sequence[Entry]) -> tuple[list[Entry], list[str]]:

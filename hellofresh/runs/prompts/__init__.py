@@ -44,20 +44,17 @@ TOO_EARLY = "Too early to tell"
 CUT = "{cut}"
 """Marks, in the text of a step, the end of a prefix that other steps of the same sample share."""
 SLOT = re.compile(r"\{([a-z_]+)\}")
-_PLACE = re.compile(r"^\{([a-z_]+)\}$|\{([a-z_]+)\}", re.MULTILINE)
-"""A slot on its own line, or one within a line."""
+_PLACE = re.compile(r"^\{([a-z_]+)\}$|\{([a-z_]+)\}", re.MULTILINE)  # a slot on its own line, or one within a line
+# Slots for trusted values such as dates, numbers, marks and sites. All others may hold untrusted text.
 _WITHIN_A_LINE = frozenset(
     {"accurate", "answers", "avoided", "before", "contexts", "date", "mark", "misleading", "note_date"}
     | {"number", "post_date", "question", "refuting", "words"}
 )
-"""Slots for trusted values such as dates, numbers, marks and sites. All others may hold untrusted text."""
-_QUERY = "query-fallback"
-"""The step that is a query of one line rather than a prompt."""
+_QUERY = "query-fallback"  # the step that is a query of one line rather than a prompt
 _END = "{instruction}"
+# Regimes with common wordings for all tasks, in a file of their name; a task's own table overrides them.
 _SHARED = frozenset({"search-agent"})
-"""Regimes with common wordings for all tasks, in a file of their name; a task's own table overrides them."""
-_FRAMED = "zero-shot"
-"""The regime whose frame is used with shared wordings."""
+_FRAMED = "zero-shot"  # the regime whose frame is used with shared wordings
 
 
 def lacking(criteria: Mapping[str, Iterable[str]], text: str) -> list[str]:

@@ -19,10 +19,13 @@ from hellofresh.runs.regimes._base import Case, Need
 from hellofresh.tasks import get_task
 
 _LETTER = re.compile(r"[^\W_]")
-_CHARACTERS_A_WORD = 12
-_LONGEST_ADDRESS = 2000
+_CHARACTERS_A_WORD = 12  # a limit in words must also hold for texts without spaces
+_LONGEST_ADDRESS = 2000  # what browsers and servers take; longer ones carry data
 _T = TypeVar("_T")
 _V = TypeVar("_V", bound="PageVisit")
+Instant = Literal["", "sample", "post", "note", "note-average", "decision"]
+"""When a search ends: nowhere, or at the time of the sample, of its post or note, or of the decision on it. Of notes of
+high and of average quality, `note` is the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +61,6 @@ def web_of(case: Case) -> Web:
     if case.web is None:
         raise RunError("a regime that searches was given no web access", where=case.sample.id, code="no-web")
     return case.web
-
-
-Instant = Literal["", "sample", "post", "note", "note-average", "decision"]
-"""When a search ends: nowhere, or at the time of the sample, of its post or note, or of the decision on it. Of notes of
-high and of average quality, `note` is the first."""
 
 
 def needs_of_search(instant: Instant, facts: Container[Instant] = ("decision",)) -> frozenset[Need]:

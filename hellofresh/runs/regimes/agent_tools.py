@@ -32,7 +32,7 @@ from hellofresh.tasks import Task
 from hellofresh.tasks.outputs import Choice
 from hellofresh.tasks.transcripts import AskedEvent, Event, NotedEvent, ReadEvent, SearchedEvent
 
-_TOKENS = 1024
+_TOKENS = 1024  # room for a rationale; an agent may ask for more
 _T = TypeVar("_T")
 
 

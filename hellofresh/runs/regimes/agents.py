@@ -46,6 +46,10 @@ _EMPTY: Mapping[type[Output], Output] = {
     Response: Response(text=""),
     Ranking: Ranking(documents=(), scores=()),
 }
+# Agents that this process defined itself, such as in a notebook, by their names.
+_FUNCTIONS: dict[str, AgentRegime] = {}
+HANDED: ContextVar[Callable[[Sample, AgentTools], Awaitable[Output]]] = ContextVar("handed")
+"""Waits for the output of another program for a sample, while a command holds such a program."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,10 +142,6 @@ class AgentRegime(BaseRegime):
             fix="Mend it and run again, or count such samples as no answer: --set on_error=silence",
             code="agent-failed",
         )
-
-
-_FUNCTIONS: dict[str, AgentRegime] = {}
-"""Agents that this process defined itself, such as in a notebook, by their names."""
 
 
 def agent_regime(agent: str | Solver | type) -> str:
@@ -241,9 +241,6 @@ def _module(path: Path) -> ModuleType:
 # Programs of their own as systems: they ask over an endpoint on this machine, and hand back an output for each sample.
 # All samples are open at once, each under an address of its own, and one is done when its output has come. A program
 # that is started again with the run asks everything again and gets the stored answers.
-
-HANDED: ContextVar[Callable[[Sample, AgentTools], Awaitable[Output]]] = ContextVar("handed")
-"""Waits for the output of another program for a sample, while a command holds such a program."""
 
 
 async def _handed_output(sample: Sample, tools: AgentTools) -> Output:

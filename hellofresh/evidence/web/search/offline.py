@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from hellofresh.evidence.retrieval.base import Retriever
     from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
 
-_SNIPPET_WORDS = 30
+_SNIPPET_WORDS = 30  # about what search engines show
 BUNDLED = Path(__file__).parents[1] / "corpus"
 """The pages that come with the package."""
 _FENCE = "+++"

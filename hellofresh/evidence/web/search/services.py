@@ -40,11 +40,17 @@ from hellofresh.evidence.web.search.offline import BUNDLED, Corpus, CorpusSearch
 
 MOST_LINKS = 50
 """Links of one picture, before publishers are looked at."""
-_A_PAGE = 10
-_MOST_BYTES = 5_000_000
+_A_PAGE = 10  # results on a page of a search by picture
+_MOST_BYTES = 5_000_000  # a page of results has kilobytes
 _UNREACHED = "no connection"
-_SHUT_OUT = frozenset({401, 402, 403})
-"""Statuses that say who may search, not what was looked for."""
+_SHUT_OUT = frozenset({401, 402, 403})  # statuses that say who may search, not what was looked for
+SEARCH_RETRIES: RetryPolicy = RetryPolicy(attempts=4, timeout_s=15.0, deadline_s=60.0, retry_after_s=60.0)
+"""How long a provider is waited for; a Retry-After beyond the deadline ends the search."""
+_DDGS_DEADLINE_S = 30.0
+_ENGINE = "duckduckgo"
+
+
+Engine = Callable[[str, int], Sequence[Mapping[str, object]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,10 +94,6 @@ class Service:
         for name in self.results:
             found = {} if found is None else found.get(name, {})
         return [Hit.called(item, self.fields) for item in found or ()]
-
-
-SEARCH_RETRIES: RetryPolicy = RetryPolicy(attempts=4, timeout_s=15.0, deadline_s=60.0, retry_after_s=60.0)
-"""How long a provider is waited for; a Retry-After beyond the deadline ends the search."""
 
 
 class HttpProvider:
@@ -290,13 +292,6 @@ class PagedImageSearch(HttpProvider):
                 break
         results = [replace(item, rank=rank) for rank, item in enumerate(list(found.values())[:count], start=1)]
         return ProviderAnswer(Found(tuple(results), "" if results else problem), json.dumps(raw).encode())
-
-
-_DDGS_DEADLINE_S = 30.0
-_ENGINE = "duckduckgo"
-
-
-Engine = Callable[[str, int], Sequence[Mapping[str, object]]]
 
 
 class Ddgs:

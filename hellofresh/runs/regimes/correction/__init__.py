@@ -66,8 +66,31 @@ from hellofresh.tasks.transcripts import STANCES, AskedEvent, Event, NotedEvent
 
 QUERIER = "querier"
 _TOKENS_A_QUERY = 40
-_CHARACTERS = 300
+_CHARACTERS = 300  # of a query; search engines cut longer ones
 _NONE = re.compile(r"none\W*$", re.IGNORECASE)
+OPENINGS = ("This post is misleading", "This post is not misleading")
+"""How a response begins."""
+_TOKENS_A_WORD, _TOKENS_A_LINK = 2, 60  # twice the words of most languages; a link is read letter by letter
+_LABEL_ALONE = re.compile(r"^\W*(?:sources?|links?|references?|read more|see|urls?)\W*$", re.IGNORECASE)
+_GAP = "\ue000"  # stands where an address was taken out; what a model writes cannot hold it
+_GAPS = rf"{_GAP}(?:(?:\s*,\s*|\s*,?\s*(?:and|or|&)\s+){_GAP})*"
+_LEADS = r"(?:according\sto|as\s\w+\s(?:by|at|in|on)|see|sources?:?|links?:?|at|by|from|here:?|on|via)"
+# Words that only lead to addresses, with them and the comma after them.
+_POINTER = re.compile(
+    rf"""[(\[<]\s?(?:{_LEADS}\s?)?{_GAPS}\s?[)\]>]
+    | [,;:\u2013\u2014]?\s?\b(?:please\s)?(?:see|read|visit)\s(?:also\s)?{_GAPS}[^.;!?]*
+    | (?:[,;:\u2013\u2014]\s?)?\b{_LEADS}\s{_GAPS}(?!\s?,) | \b{_LEADS}\s{_GAPS}\s?,
+    | (?<=\b(?:page|link|site))\s{_GAPS}""",
+    re.IGNORECASE | re.VERBOSE,
+)
+# A sentence that has no other words besides addresses only leads to them.
+_POINTING = re.compile(
+    "a|also|an|and|article|at|by|can|check|click|details|find|for|found|from|further|here|in|information|is|it|links?|"
+    "more|of|on|or|page|please|read|report|see|sources?|the|there|this|to|via|visit",
+    re.IGNORECASE,
+)
+_BULLET = re.compile(r"^\s*(?:[-*\u2022]|\[?\d{1,2}[\].):])\s*$")
+_STEPS = ("pictures", "queries", "evidence", "facts", "no-facts", "no-search")
 
 
 async def write_queries(
@@ -106,31 +129,6 @@ def read_queries(text: str, most: int, words: int) -> tuple[tuple[str, ...], str
             return (), "none"
         found.setdefault(line.casefold(), cut_words(line, words).text)
     return tuple(found.values())[:most], "" if found else "empty"
-
-
-OPENINGS = ("This post is misleading", "This post is not misleading")
-"""How a response begins."""
-_TOKENS_A_WORD, _TOKENS_A_LINK = 2, 60
-_LABEL_ALONE = re.compile(r"^\W*(?:sources?|links?|references?|read more|see|urls?)\W*$", re.IGNORECASE)
-_GAP = "\ue000"
-"""Stands where an address was taken out; what a model writes cannot hold it."""
-_GAPS = rf"{_GAP}(?:(?:\s*,\s*|\s*,?\s*(?:and|or|&)\s+){_GAP})*"
-_LEADS = r"(?:according\sto|as\s\w+\s(?:by|at|in|on)|see|sources?:?|links?:?|at|by|from|here:?|on|via)"
-_POINTER = re.compile(
-    rf"""[(\[<]\s?(?:{_LEADS}\s?)?{_GAPS}\s?[)\]>]
-    | [,;:\u2013\u2014]?\s?\b(?:please\s)?(?:see|read|visit)\s(?:also\s)?{_GAPS}[^.;!?]*
-    | (?:[,;:\u2013\u2014]\s?)?\b{_LEADS}\s{_GAPS}(?!\s?,) | \b{_LEADS}\s{_GAPS}\s?,
-    | (?<=\b(?:page|link|site))\s{_GAPS}""",
-    re.IGNORECASE | re.VERBOSE,
-)
-"""Words that only lead to addresses, with them and the comma after them."""
-_POINTING = re.compile(
-    "a|also|an|and|article|at|by|can|check|click|details|find|for|found|from|further|here|in|information|is|it|links?|"
-    "more|of|on|or|page|please|read|report|see|sources?|the|there|this|to|via|visit",
-    re.IGNORECASE,
-)
-"""A sentence that has no other words besides addresses only leads to them."""
-_BULLET = re.compile(r"^\s*(?:[-*\u2022]|\[?\d{1,2}[\].):])\s*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,9 +222,6 @@ def _without_gaps(line: str) -> str:
         plain = re.sub(r"\s+(?=[.,;:!?])", "", plain).lstrip(" ,;:") if _GAP in sentence else plain
         kept.append(plain if plain[:1] == sentence[:1] else plain[:1].upper() + plain[1:])
     return " ".join(filter(None, kept))
-
-
-_STEPS = ("pictures", "queries", "evidence", "facts", "no-facts", "no-search")
 
 
 @dataclass(frozen=True, slots=True)
