@@ -161,7 +161,7 @@ def test_a_further_task_that_the_dump_does_not_have_is_refused(name: str) -> Non
         ('[models.y]\nprovder = "openai"', "models.y.provder", "'provider'"),
         ("[sources.claim]", "sources.claim", "'claims'"),
         ("[sources.claims]\nfeeds = []", "sources: claims: feeds", "'feed'"),
-        ('["sources.claims"]', "sources.claims", "'claims'"),
+        ('["sources.claims"]', "sources.claims", "'sources'"),
     ],
 )
 def test_a_misspelt_key_is_refused_with_the_nearest_name(said: str, where: str, meant: str) -> None:

@@ -5,13 +5,16 @@ Every help reads it, so it imports no collector.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, cast
 
 from collectors import LivingTask
 from hellofresh.runs.evaluation import Option
+
+
+def _tuple(given: object) -> tuple[str, ...]:
+    return tuple(cast("list[str]", given))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +41,7 @@ class ClaimsSettings:
 
     languages: Annotated[
         tuple[str, ...],
-        Option(
-            "languages of reviews (default: all)",
-            "CODE",
-            several=True,
-            read=lambda given: tuple(cast(Iterable[str], given)),
-            group="claims",
-        ),
+        Option("languages of reviews (default: all)", "CODE", several=True, read=_tuple, group="claims"),
     ] = ()
     verdicts: Annotated[
         Path | None,
