@@ -272,7 +272,7 @@ def configured_notes_source(workspace: Workspace, settings: Settings) -> notes.N
         dump = newest_snapshot(folder, base_url, before=date.fromisoformat(dump.name))
     if dump is None:
         raise ConfigError(
-            f"[sources.x-notes] names no dump, and no whole snapshot from {base_url} is there",
+            f"[sources.x-notes] names no dump, and there is no complete snapshot from {base_url}",
             where=str(folder),
             expected="a folder named by its day, with the manifest of a finished download",
             fix="Take one first: hellofresh archive x-notes (with --ratings to count votes). Or name a folder as dump.",

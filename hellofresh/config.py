@@ -49,7 +49,7 @@ class DailySettings(Strict):
     archive_days: int = Field(default=7, ge=1, le=90)
     """Days between snapshots of a source that keeps its dumps only for days."""
     opens: Literal["when asked", "by itself"] = "when asked"
-    """Whether a quarter waits for `hellofresh quarter open`, or opens on its day if nothing speaks against it."""
+    """Whether a quarter waits for `hellofresh quarter open`, or opens on its day if there are no warnings."""
     least_samples: int = Field(default=20, ge=1)
     """Fewest samples of a task in a quarter that opens by itself."""
     hydrate_days: int = Field(default=30, ge=1, le=366)
@@ -144,10 +144,10 @@ class WikiSourceSettings(Strict):
     @model_validator(mode="after")
     def _one_of_both(self) -> WikiSourceSettings:
         if (self.dump is None) == (self.api is None):
-            raise ValueError("one of dump and api is needed, and not both")
+            raise ValueError("set either dump or api, not both")
         of_the_api = self.model_fields_set - {"dump", "api", "contact"}
         if self.dump is not None and of_the_api:
-            raise ValueError(f"{min(of_the_api)} says how an API is asked, and there is a dump")
+            raise ValueError(f"{min(of_the_api)} is a setting for the API, but a dump is given")
         return self
 
 

@@ -246,7 +246,7 @@
         const [key, title] = [box.id.slice(3), box.parentElement.firstChild.textContent];
         box.value = given.get(key) ?? "";
         if (box.selectedIndex >= 0) continue;
-        dropped += ` The address asked for ${title} “${given.get(key).slice(0, 60)}”, which is not here: left out.`;
+        dropped += ` The address asked for ${title} “${given.get(key).slice(0, 60)}”, which is not here, so it was ignored.`;
         keep({ [key]: "" }, false);
         box.selectedIndex = 0;
       }
@@ -312,7 +312,7 @@
       const way = ([, , name, address]) => (address ? el("a", { href: address }, named(name)) : named(name));
       both.replaceChildren(way(one), " and ", way(two), ":");
       if (!rows) {
-        verdict.textContent = "They are not compared: one of them judged less than half as many samples as the others, or the board was built without their answers.";
+        verdict.textContent = "They are not compared: they share too few samples, or the board was built without their answers.";
         part.replaceChildren(both, verdict);
         return part;
       }
@@ -322,7 +322,7 @@
       const ends = low === null ? [null, null] : turn > 0 ? [low, high] : [-high, -low];
       if (p !== null && p < data.apart)
         verdict.replaceChildren(el("strong", {}, named(ahead[0][2])), " is better than ", named(ahead[1][2]),
-          ` by ${Math.abs(difference).toFixed(data.decimals)} ${data.metric} (${limits(...ends)}); ${chance(p)}. The choice of samples does not explain the difference.`);
+          ` by ${Math.abs(difference).toFixed(data.decimals)} in ${data.metric} (${limits(...ends)}); ${chance(p)}. The choice of samples does not explain the difference.`);
       else
         verdict.replaceChildren("The two ", el("strong", {}, "do not differ significantly"),
           `: the difference in ${data.metric} is ${signed(difference)} (${limits(low, high)}); ${chance(p)}.`);
@@ -336,7 +336,7 @@
         alike(r) ? null : box("range", `left:${at(r[2])}%;width:${at(r[3]) - at(r[2])}%`), box("tick", `left:${at(r[1])}%`));
       const order = ([a], [b]) => (b === "all") - (a === "all") || a.localeCompare(b);
       const lines = rows.filter(([, r]) => r[1] !== null).sort(order).map(([period, r]) =>
-        [period === "all" ? "Whole quarter" : period,
+        [period === "all" ? "All samples" : period,
           [signed(r[1]), alike(r) ? "identical answers" : `${signed(r[2] ?? -data.span)} to ${signed(r[3] ?? data.span)}`], bar(r), r[0].toLocaleString("en")]);
       const scale = el("div", { class: "hf-scale", "aria-hidden": "true" },
         ...[[0, "−" + reach], [50, "0"], [100, "+" + reach]].map(([left, text]) => el("span", { style: `left:${left}%` }, text)));
@@ -396,7 +396,7 @@
     function read() {
       const asked = keys.map((key) => chosen().get(key)).filter(Boolean);
       const known = [...new Set(asked.filter((one) => numbers.has(one)).map((one) => numbers.get(one)))];
-      const strange = asked.filter((one) => !numbers.has(one)).map((one) => ` The address asked for “${one.slice(0, 60)}”, which is not here: left out.`);
+      const strange = asked.filter((one) => !numbers.has(one)).map((one) => ` The address asked for “${one.slice(0, 60)}”, which is not here, so it was ignored.`);
       ticked = known.length ? known : [...data.first];
       show(strange.join(""));
     }

@@ -354,12 +354,12 @@ def _tables(
 def _fit(dump: Path, notes: pl.DataFrame, groups: pl.DataFrame, ratings: DumpRatings) -> Bridging:
     """The fit of all ratings; raises SourceError if there are too few."""
     if not ratings.note.size:
-        raise SourceError("no rating of any note of the dump", where=str(dump), code="no-ratings")
+        raise SourceError("the dump has no ratings of its notes", where=str(dump), code="no-ratings")
     try:
         return fit_bridging(*_inputs(notes, groups, ratings))
     except ValueError as error:
         raise SourceError(
-            f"too little to fit: {error}", where=str(dump), fix="Take the whole dump.", code="too-few-ratings"
+            f"too little to fit: {error}", where=str(dump), fix="Use the complete dump.", code="too-few-ratings"
         ) from error
 
 
@@ -440,10 +440,10 @@ def _odd(notes: pl.DataFrame, groups: pl.DataFrame, ratings: DumpRatings) -> lis
     """Warnings of impossible clocks and groups."""
     end = _end(ratings)
     found = {
-        "ratings of a clock that is ahead do": (ratings.second > end).sum(),
-        "notes of a clock that is ahead do": (notes["createdAtMillis"] // 1000 > end + _AHEAD_S).sum(),
+        "ratings from a clock that runs ahead are": (ratings.second > end).sum(),
+        "notes from a clock that runs ahead are": (notes["createdAtMillis"] // 1000 > end + _AHEAD_S).sum(),
     }
-    said = [f"{count:,} {what} not say when the dump ends." for what, count in found.items() if count]
+    said = [f"{count:,} {what} not used to date the dump's end." for what, count in found.items() if count]
     odd = groups["odd"].sum()
     return [*said, f"{odd:,} modelling groups that are not numbers, such as NaN, count as none."] if odd else said
 

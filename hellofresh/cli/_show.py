@@ -116,7 +116,7 @@ def show_built(output: CommandOutput, built: Sequence[Built]) -> None:
         if not item.skipped and item.left_out:
             output.say(
                 f"note: {item.task} {item.quarter}: {item.left_out} candidates were left out because another release "
-                "has their group: its labels would give theirs away."
+                "has their group: its labels would reveal theirs."
             )
         if item.unseen:
             output.say(
@@ -328,7 +328,7 @@ def _show_people(output: CommandOutput, people: Sequence[PeopleRow], title: str,
 
 
 def _show_examples(output: CommandOutput, release: Release, labels: Mapping[str, Label], folder: Path) -> None:
-    """Show one wrongly and one rightly judged sample of the run in a folder."""
+    """Show one wrongly and one rightly answered sample of the run in a folder."""
     task, samples = release.task, {sample.id: sample for sample in release.with_texts()}
     with snapshot(folder) as journal:
         said = deciding(journal.entries())

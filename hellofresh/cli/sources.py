@@ -128,7 +128,7 @@ def fit_ratings(options: argparse.Namespace, output: CommandOutput) -> int:
         writers, pairs = read_note_writers(writers_file(path))
         if not writers:
             fix, where = "Name a quarter that it covers.", str(options.dump[0])
-            raise DataError(f"no note of {report.quarter} is in the dump", where=where, fix=fix, code="no-notes")
+            raise DataError(f"the dump has no notes of {report.quarter}", where=where, fix=fix, code="no-notes")
         write_bytes(options.page, _writers_page()(report.quarter, writers, pairs).encode())
         output.text(f"note writers: {options.page}")
     return 0

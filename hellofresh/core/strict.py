@@ -99,5 +99,5 @@ def settings_fault(kind: type[BaseModel], fault: ValidationError) -> str:
     known = {name for part in (schema, *schema.get("$defs", {}).values()) for name in part.get("properties", {})}
     known |= {point.name.rpartition(".")[2] for point in entry_points_of("hellofresh.settings")}
     close = get_close_matches(place[-1], sorted(known - {place[-1]}), n=1)
-    meant = f"; the nearest that is known is {close[0]!r}" if close else ""
-    return f"{'.'.join(place)}: no such key here{meant}"
+    meant = f"; did you mean {close[0]!r}?" if close else ""
+    return f"{'.'.join(place)}: unknown key{meant}"

@@ -100,6 +100,7 @@ def rated_both(post: NDArray[np.integer], rater: NDArray[np.integer], writer: ND
     if not post.shape == rater.shape == writer.shape or post.ndim != 1:
         raise ValueError("post, rater and writer must be vectors of one length")
     raters, writers = int(rater.max(initial=0)) + 1, int(writer.max(initial=0)) + 1
+    # one number for each pair of post and rater, which sorts faster than pairs
     cell = post.astype(np.int64) * raters + rater
     cells, different = np.unique(np.unique(cell * writers + writer) // writers, return_counts=True)
     both = cells[different > 1]

@@ -571,6 +571,7 @@ def matthews(classes: int) -> Metric:
         true, false, missed = counts.by_class(cells)
         labelled, chosen, n = true + missed, true + false, counts.size(cells)
         covariance = true.sum(axis=-1) * n - (labelled * chosen).sum(axis=-1)
+        # 0 but for rounding, where one class is never chosen
         variances = [np.maximum(n**2 - (part**2).sum(axis=-1), 0.0) for part in (labelled, chosen)]
         return np.clip(ratio(covariance, np.sqrt(variances[0]) * np.sqrt(variances[1])), -1.0, 1.0)
 

@@ -226,6 +226,7 @@ def differences(
         member = np.flatnonzero(family == number)
         pairs = upper[0][member], upper[1][member]
         adjusted[member], largest = _step_down(p_value[member], np.where(blind, np.inf, spread)[pairs], draws, pairs)
+        # draws have an error: the limit is never wider than the safe one, nor narrower than a single pair's
         bonferroni = t_quantiles(1 - (1 - LEVEL) / (2 * member.size), df[member])
         reach = t_quantiles(float(normal_below(largest)), df[member])
         quantile[member] = np.clip(reach, quantile[member], bonferroni)
@@ -268,6 +269,7 @@ def _errors(tables: Floats, metric: Metric) -> tuple[Floats, Floats, Bools]:
     for row in range(len(tables) - 1):
         found = np.sqrt(jackknife_variance(without[row] - without[row + 1 :]))
         blind[row, row + 1 :] = found < SAME * metric.span
+        # two systems that differ nowhere still have an interval, by their shares
         for other in np.flatnonzero(blind[row]).tolist():
             found[other - row - 1] = difference_interval(tables[row], tables[other], metric)[1]
         error[row, row + 1 :] = error[row + 1 :, row] = found

@@ -120,7 +120,7 @@ class _Words(Strict):
         words = [word for word, _ in self._listed()]
         twice = sorted(word for word, times in Counter(words).items() if times > 1)
         if twice:
-            raise ValueError(f"there twice: {', '.join(twice)}")
+            raise ValueError(f"listed twice: {', '.join(twice)}")
         return self
 
 

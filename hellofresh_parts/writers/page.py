@@ -24,8 +24,8 @@ _RULE = (
 )
 _RAW = (
     "Notes of the quarter as they stand on X. These figures depend on who saw the notes: they do not compare writers. "
-    "Minutes from the post to the note, and hours from it to a status, are medians. Alone: posts that nobody else "
-    "noted. First: notes that came first where others wrote, too. On media: on a picture or video."
+    "Minutes from the post to the note, and hours from it to a status, are medians. Alone: posts without notes by "
+    "others. First: notes that came first where others wrote, too. On media: on a picture or video."
 )
 _PAIRS = "With limits and p-values that hold for all pairs of ranked programs together, or for all pairs with others."
 _WHO = (
@@ -69,7 +69,7 @@ def _front(writers: Sequence[NoteWriter], pairs: Sequence[PairDifference]) -> li
     """Who leads, and the ranked writers as the systems of a board are drawn."""
     ranked = {row.writer: row for row in _ranked(writers)}
     if not ranked:
-        return [el("p", f"No program is ranked: that takes {LEAST_POSTS} posts shared with other writers.")]
+        return [el("p", f"No program is ranked: ranking needs {LEAST_POSTS} posts shared with other writers.")]
     rows = [
         {**asdict(row), "system": name, "first": math.nan, "items": row.posts, "mean": row.intercept, "rough": False,
          "low": math.nan if row.intercept_low is None else row.intercept_low,

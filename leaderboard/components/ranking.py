@@ -33,7 +33,7 @@ _MOST_TICKS = 8  # more would touch on a phone
 _NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten", "Eleven", "Twelve")
 _ON_SCALE = ("system", "baseline")
 _UNRANKED = list(GROUPS.items())[1:]
-_FEW = "they judged too few of the samples that the ranked systems judged"
+_FEW = "they have scores on too few of the ranked systems' samples"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ def maker_mark(line: Line, colours: Mapping[str, int]) -> Html:
 def field(
     lines: Sequence[Line], board: Board, split: SplitKey, scale: Scale, *, small: bool = False, mine: str = ""
 ) -> Html | None:
-    """Every system as a dot with its interval on one scale, with what is no better than a constant answer in grey.
+    """Every system as a dot with its interval on one scale, with systems no better than a constant answer in grey.
 
     Args:
         lines: entries of the split, in any order.
@@ -200,7 +200,7 @@ def _lane(line: Line, drawn: Scale, colours: Mapping[str, int], *, is_named: boo
 
 
 def ends_on(drawn: Scale, metric: MetricValue) -> Sequence[float]:
-    """Where a bar begins, its dot stands, and it ends, 0 to 1."""
+    """Where a bar begins, has its dot, and ends, 0 to 1."""
     return sorted(_within(drawn.share(value)) for value in (metric.low, metric.value, metric.high))
 
 

@@ -41,21 +41,21 @@ GROUPS = {
     "system": ("Systems", ""),
     "control": (
         "Controls",
-        "regimes for comparison, such as pages that have nothing to do with the sample; not ranked",
+        "regimes for comparison, such as pages unrelated to the sample; not ranked",
     ),
     "baseline": ("Baselines", "rules without a language model, the least a system should beat; not ranked"),
-    "smoke-test": ("Smoke test", "a model at chance level, which shows that everything works; not ranked"),
+    "smoke-test": ("Smoke test", "a model no better than chance, to show that everything works; not ranked"),
 }
 FEWEST_COSTS = 3
 """Minimal number of known costs for a chart."""
 PROVENANCES = {"run": "run here", "uploaded": "uploaded"}
 _RANK = (
-    "by {metric}, on the samples that all ranked systems judged; below it the best and the worst rank that the data "
+    "by {metric}, on the samples common to all ranked systems; below it the best and the worst rank that the data "
     "allow: one more than the number of significantly better systems, and the number of systems that are not "
     "significantly worse. Systems that share a bracket do not differ significantly from the best of them, at "
     "5% after adjusting for all pairs (step-down max-t)."
 )
-ROUGH_SAID = f"{ROUGH} too few, too uneven or too skewed groups of samples; the interval may hold less often than 95%."
+ROUGH_SAID = f"{ROUGH} too few, uneven or skewed groups of samples; the interval may cover the true value in under 95%."
 _SMALL = f"95% intervals. {ROUGH_SAID} Where two of them overlap widely, the order of the systems may be chance."
 ONLY_UPLOADS = "Only uploads; answers can be looked up."
 """The headline of a main split on which no run is ranked."""
@@ -312,7 +312,7 @@ def _no_answer(line: Line) -> Cell:
 
 
 def _judged(line: Line) -> Cell:
-    """The number of judged samples, marked if it is a part."""
+    """The number of samples with scores, marked if it is a part."""
     n, of = line.result.n, line.result.n_split
     return el("span", f"{n:,}", class_="hf-partly") if n < of else f"{n:,}", f"of {of:,}"
 
@@ -361,7 +361,7 @@ def _size(billions: float) -> str:
 
 _COLUMNS = (
     BoardColumn(
-        "Cost", "number", "in US dollars at list prices, and tokens in and out, for all samples judged; unknown for "
+        "Cost", "number", "in US dollars at list prices, and tokens in and out, for all samples answered; unknown for "
         "submitted predictions.", lambda line: _cost(line.facts),
         lambda line: {name: getattr(line.facts, name, None) for name in ("cost_usd", "tokens_in", "tokens_out")},
         (6.75, 6.25), shown=True, known=lambda line: line.facts is not None and line.facts.tokens_in is not None,
@@ -385,8 +385,8 @@ _COLUMNS = (
         number_format="percent",
     ),
     BoardColumn(
-        "Judged", "number", "samples that the system judged, out of all samples; a dotted line marks a system that "
-        "judged only a part.", _judged, lambda line: {"judged": line.result.n, "samples": line.result.n_split},
+        "Scored", "number", "samples on which the system has a score, out of all; a dotted line marks a system that "
+        "has scores on only some.", _judged, lambda line: {"judged": line.result.n, "samples": line.result.n_split},
     ),
     BoardColumn(
         "First", "number", "the probability that the system would be first on another draw of such samples.",
@@ -566,7 +566,7 @@ def score_table(title: str, results: Sequence[ScoreCell], scale: Scale) -> Html:
     name = title.lower()
     columns: list[Column] = [("name", title), *headline_columns(scale)]
     every = columns_of(scale)
-    further = [every[head] for head in (*(head for _, head in scale.others), "No answer", "Judged")]
+    further = [every[head] for head in (*(head for _, head in scale.others), "No answer", "Scored")]
     columns += [(column.kind, column.title) for column in further]
     rows = (
         [

@@ -46,7 +46,7 @@ _CONSTANT = "always-"  # prefix of the names of constant baselines
 _LEDE = "Systems on the same samples: is one really better, when, and where do they differ?"
 _PICKS = ("one", "two", "three", "four", "five")  # parameters of the address for systems compared in the app
 _MOST_WITH_PERIODS = 100  # with more systems, comparisons of all pairs in every period would be too large beside a page
-_WHOLE = "Whole quarter"
+_WHOLE = "All samples"
 _Both = tuple[BoardEntry, BoardEntry]
 
 
@@ -120,11 +120,11 @@ def short_verdict(
 _BELOW = {Lead.BEHIND, Lead.WORSE}
 # Phrases for the leader, by its comparison with the next.
 _LEADS = {
-    Lead.SIGNIFICANT: " leads significantly. ",
+    Lead.SIGNIFICANT: " is significantly better than the next. ",
     Lead.NOT_SIGNIFICANT: " leads, but not significantly. ",
     Lead.NONE: " leads, level with the next. ",
     Lead.BEHIND: " ranks first, but not significantly. ",
-    Lead.WORSE: " ranks first, but the next is significantly ahead on the samples that both judged. ",
+    Lead.WORSE: " ranks first, but the next is significantly ahead on their common samples. ",
     Lead.UNTESTED: " leads; its lead over the next is untested. ",
 }
 
@@ -158,7 +158,7 @@ def _sureness(
     own_page = links.to("system", split, system=entry.origin)
     first = all(scale.order(score.value) <= scale.order(rival.result.headline.value) for rival in rivals)
     leads = f" has the {scale.best} {scale.title}, "
-    leads = leads if first else f" ranks first on the samples that all judged; its {scale.title} is "
+    leads = leads if first else f" ranks first on the common samples; its {scale.title} is "
     low, high = (figure(limit, score.name, 2) for limit in (score.low, score.high))
     yield join([named(entry.name), leads, f"{figure(score.value, score.name)} ({low} to {high})."])
     if rivals:
@@ -201,16 +201,14 @@ def _over(rival: Line, pair: Pair | None, scale: Scale) -> Html:
     name = named(rival.result.entry.name)
     match lead_of(pair):
         case Lead.UNTESTED:
-            return join(["Its lead over ", name, " cannot be tested: the two judged different samples. "])
+            return join(["Its lead over ", name, " cannot be tested: they share too few samples. "])
         case Lead.NONE:
-            return join(["On the samples that both judged, ", name, f" has the same {scale.title}. "])
+            return join(["On their common samples, ", name, f" has the same {scale.title}. "])
         case Lead.SIGNIFICANT | Lead.NOT_SIGNIFICANT as lead:
             return join(["Its lead over ", name, " is ", el("strong", lead.value), f" ({_size(pair, scale)}). "])
         case lead:
             how = "significantly ahead of it" if lead is Lead.WORSE else "ahead of it, though not significantly"
-            return join(
-                ["On the samples that both judged, ", name, " is ", el("strong", how), f" ({_size(pair, scale)}). "]
-            )
+            return join(["On their common samples, ", name, " is ", el("strong", how), f" ({_size(pair, scale)}). "])
 
 
 def _against_baselines(
@@ -219,7 +217,7 @@ def _against_baselines(
     """How the leader compares with the best baseline, and whether a constant answer does better."""
     leads = {entry: lead for entry in baselines if (lead := lead_of(pairs[entry])) is not Lead.UNTESTED}
     if not leads:
-        return ["It cannot be compared with the baselines: they judged different samples. "]
+        return ["It cannot be compared with the baselines: they share too few samples. "]
     baseline = next((entry for entry, lead in leads.items() if lead is Lead.WORSE), next(iter(leads)))
     lead = leads[baseline]
     before, strong, after = {
@@ -286,7 +284,7 @@ def _two_compared(visit: Visit, split: SplitKey, one: str, two: str) -> list[Htm
     both, pairs = (entries[one], entries[two]), visit.board.pairs(split, one, two)
     whole = next(pair for pair in pairs if pair.period == ALL_PERIODS)
     explained = (
-        "First minus second, with 95% intervals; the interval of the whole quarter is adjusted for all pairs. "
+        "First minus second, with 95% intervals; the interval of all samples is adjusted for all pairs. "
         f"{'Right' if scale.rising else 'Left'} of the dashed line the first is better."
     )
     ways = [inner_link(visit.links.to("system", split, system=entry.origin), named(entry.name)) for entry in both]
@@ -319,7 +317,7 @@ def _show_compared(visit: Visit, origins: Sequence[str]) -> None:
         title = join([named(entries[one].name), " and ", named(entries[two].name)])
         pairs = [pair for pair in visit.board.pairs(split, one, two) if pair.period == ALL_PERIODS]
         if not pairs or math.isnan(pairs[0].difference):
-            visit.show(el("p", title, " are not compared: one of them judged less than half as many samples."))
+            visit.show(el("p", title, " are not compared: they share too few samples."))
         elif len(known) == 2:
             ways = [
                 inner_link(visit.links.to("samples", split, right=right, wrong=wrong), f"that only {whose} got right")
@@ -409,7 +407,7 @@ def _better(pair: Pair, both: _Both, scale: Scale) -> Html:
         ahead = pair if leads else pair.turned()
         names = (el("strong", named(better.name)), " is better than ", named(worse.name))
         much = figure(abs(ahead.difference), scale.title)
-        surely = f" by {much} {scale.title} ({_limits(ahead, scale)}); {_p_value(pair)}."
+        surely = f" by {much} in {scale.title} ({_limits(ahead, scale)}); {_p_value(pair)}."
         return el("p", *names, surely, " The choice of samples does not explain the difference.", class_="hf-verdict")
     said = f"{_signed(pair.difference, scale)} ({_limits(pair, scale)}); {_p_value(pair)}."
     differ = f": the difference in {scale.title} is {said}"

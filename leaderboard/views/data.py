@@ -51,7 +51,7 @@ _LICENSES = {
     "CC-BY-SA-4.0": ("https://creativecommons.org/licenses/by-sa/4.0/", "free to share with attribution, alike"),
     "LicenseRef-X-content": ("https://x.com/en/tos", "X's terms: ids may be shared, texts may not"),
 }
-_FACTS_SAID = "Facts that would give the label away, by label; public since the reveal."
+_FACTS_SAID = "Facts that would reveal the label, by label; public since the reveal."
 _FLIPS_SAID = (
     "How many colluding accounts or editors could have flipped a label, by the rules that decided it. 0: the rules "
     "alone do not give the label. For notes, 65 means more than 64."
@@ -61,7 +61,7 @@ _FOLDER = "data/published"
 _MEANINGS = {
     "samples.jsonl": "what is asked",
     "labels.jsonl": "labels, facts and salts",
-    "outcomes.jsonl": "what became of them",
+    "outcomes.jsonl": "what was decided later",
     "commitments.jsonl": "hashes of the labels, published before the reveal",
     "predictions.jsonl": "what systems said",
     "scores.jsonl": "how they were scored",
@@ -147,7 +147,7 @@ def _balance(board: Board, split: SplitKey) -> Html:
     most = max(max(balance.offered) for balance in balances)
     given = sum(balance.taken for balance in balances)
     empty = [balance.period for balance in balances if not balance.taken_per_class]
-    lacking = f" Nothing is of {', '.join(empty)}: all candidates of that time have the same label." if empty else ""
+    lacking = f" No samples of {', '.join(empty)}: all candidates of that time have the same label." if empty else ""
     if not most:
         return el("section", heading("Balance of each period", _not_offered(given, names) + lacking))
     rows = []
@@ -167,7 +167,7 @@ def _balance(board: Board, split: SplitKey) -> Html:
     if len(names) == 1:
         each, bars = f"as many samples as the cap allows: {given:,} in all", "Bars are what there was"
     unit = task.period_kind.value if task else "period"
-    explained = f"Each {unit} gives {each}. {bars}; the dark part was drawn, by a hash nobody controls.{lacking}"
+    explained = f"Each {unit} gives {each}. {bars}; the dark part was drawn, by a hash that no one can choose.{lacking}"
     listed = table("Candidates and samples by period", columns, rows, "hf-balance")
     return el("section", heading("Balance of each period", explained), listed)
 
@@ -175,13 +175,13 @@ def _balance(board: Board, split: SplitKey) -> Html:
 def _not_offered(given: int, names: Sequence[str]) -> str:
     """Facts on the periods known before the reveal."""
     if len(names) == 1:
-        return f"{given:,} samples. What each period had to offer is public after the reveal."
+        return f"{given:,} samples. The candidates of each period are public after the reveal."
     each, of = f"as many of each class ({', '.join(names)})", "classes"
     if len(names) == 2:
         each, of = f"as many {names[0]} as {names[1]}", "two"
     return (
-        f"{given:,} samples, in each period {each}. What each period had to offer of the {of} is public after the "
-        "reveal."
+        f"{given:,} samples, in each period {each}. How many candidates of the {of} each period had is public "
+        "after the reveal."
     )
 
 

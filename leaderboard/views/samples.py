@@ -136,7 +136,7 @@ def _samples_data(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> D
         columns += [
             DataColumn("Label", [_label_name(row.label, split.task) for row in rows]),
             DataColumn("Right", marks.right, help="Systems that were right"),
-            DataColumn("Judged", marks.judged, help="Systems that judged it"),
+            DataColumn("Answered", marks.judged, help="Systems that answered it"),
         ]
     columns += [DataColumn("Period", [row.period for row in rows]), DataColumn("Sample", [row.id for row in rows])]
     return DataTable(
@@ -596,8 +596,8 @@ def edit_html(paragraph: str, deleted: str, added: str) -> Html:
     return join(
         [
             el("p", *pieces, _plain(paragraph[at:]), class_="hf-edit"),
-            el("p", el("small", "Taken out besides"), *missing, class_="hf-edit") if missing else None,
-            el("p", el("small", "Put in"), *(new or ["nothing"]), class_="hf-edit"),
+            el("p", el("small", "Also removed"), *missing, class_="hf-edit") if missing else None,
+            el("p", el("small", "Added"), *(new or ["nothing"]), class_="hf-edit"),
         ]
     )
 

@@ -44,7 +44,7 @@ _PLACE = re.compile(
 
 
 _PROVES = (
-    "An upload proves that its answers were there when they were received, and nothing about how they were made. "
+    "An upload proves that its answers were there when they were received, but not how they were made. "
     "Statuses of notes and histories of edits are public, so anybody can look up the answers of a main split: such "
     "uploads are marked as hollow, and never carry a headline. The answers of a prospective split exist nowhere "
     "before its deadline, so uploads to it count like runs of our own."
@@ -101,7 +101,7 @@ def _commands(due: Due) -> Html:
                 "p",
                 "Put both files into ",
                 el("code", folder),
-                " of a clone of the project, check them, and take the receipt:",
+                " of a clone of the project, check them, and get the receipt:",
             ),
             el("pre", f"hellofresh submission check {folder}{split}\nhellofresh submission add {folder}{split}"),
             el("p", "Then send the folder with its receipt as a pull request."),

@@ -176,7 +176,7 @@ def _facts(board: Board, split: SplitKey, result: ScoreCell, scale: Scale, known
     if standing is not None and len(board.standings(split)) > 1:
         few = "; too few, uneven or skewed clusters of samples for reliable intervals" if standing.few_clusters else ""
         rank = f"between {standing.low} and {standing.high}; {chance(standing.first)} chance of being first{few}"
-    failed = f"; {known.failed:,} failed and are not among them" if known is not None and known.failed else ""
+    failed = f"; {known.failed:,} failed and are not included" if known is not None and known.failed else ""
     silent = f"{result.none:,} without a readable answer, {result.blocked:,} refused" if result.no_answer else None
     entered = None
     if known is not None and known.entered:
@@ -193,7 +193,7 @@ def _facts(board: Board, split: SplitKey, result: ScoreCell, scale: Scale, known
         ("Answers", None if is_frozen(split.edition) and entry.provenance == "uploaded" else how),
         ("No answer", silent),
         ("All prompts", _became(known)),
-        ("Judged", f"{result.n:,} of {result.n_split:,} samples{failed}"),
+        ("Scored on", f"{result.n:,} of {result.n_split:,} samples{failed}"),
         ("Entered", entered),
         ("Main model", model_said(result.facts)),
         ("Cutoff", cutoff if result.knowledge_cutoff not in ("none", "") and is_model(entry) else None),
@@ -305,7 +305,7 @@ def mistakes_section(
     found, cells = board.first(Mistakes, split, origin=origin), board.rows(ConfusionCell, split, origin=origin)
     if found is None:
         revealed = board.is_revealed(split)
-        said = "The board does not hold its answers." if revealed else "Shown once the labels are revealed."
+        said = "The board does not have its answers." if revealed else "Shown once the labels are revealed."
         return join([heading(title), el("p", said)]) if scale.classes else None
     weak = [_weakest("period", by_period, scale), _weakest("prompt", by_prompt[1:], scale)]
     return join(

@@ -199,7 +199,7 @@ def test_a_form_serves_in_place_of_the_file(predictions) -> None:
     boxes["Name of the system"].set_value("Typed <b>system</b>")
     boxes["Name of the team"].set_value("Typed team")
     boxes["Where the maintainers can reach you"].set_value("mail")
-    boxes["Models inside, one a line"].set_value("one\ntwo")
+    boxes["Models inside, one per line"].set_value("one\ntwo")
     boxes["How models are asked"].set_value("agent")
     boxes["Who trained it"].set_value("Somebody")
     boxes["Weights"].set_value("open")

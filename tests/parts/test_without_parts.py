@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from hellofresh.core.plugins import registered
@@ -60,3 +61,5 @@ def test_the_core_alone_goes_from_sources_to_the_board_and_its_static_copy(typed
     assert not list((tmp_path / "site").rglob("note-writers*"))
     assert not list((tmp_path / "data" / "board").glob("note_writers*"))
     assert not list((tmp_path / "data" / "releases").glob("*/claims"))
+    assert pl.read_parquet(tmp_path / "data" / "board" / "ceilings.parquet").is_empty()
+    assert not list((tmp_path / "data" / "releases").glob("*/ratings/*.ceiling.jsonl"))

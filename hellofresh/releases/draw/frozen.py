@@ -113,7 +113,7 @@ def _rows(edition: Frozen, task: Task, candidates: Sequence[Candidate]) -> list[
     ]
     for before, after in pairwise(rows):
         if before.sample.id == after.sample.id:
-            raise _refused(edition, task, f"sample {after.sample.id} is there twice", "ids that differ", "duplicate-id")
+            raise _refused(edition, task, f"sample {after.sample.id} appears twice", "ids that differ", "duplicate-id")
     for item in rows:
         _check_row(edition, task, item)
     return rows

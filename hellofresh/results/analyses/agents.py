@@ -207,6 +207,7 @@ def sources(given: AgentPanel, _: System, traces: _Traces) -> Iterator[Row]:
     cited = [trace.sources if trace is not None else () for trace in traces]
     urls = [url for of_sample in cited for url in of_sample]
     if urls:
+        # sources of one sample are not independent
         groups = np.repeat(given.panel.groups, [len(of_sample) for of_sample in cited])
         rated = [given.publishers.of(url) for url in urls]
         domains = Counter(site_of(url) for url in urls)

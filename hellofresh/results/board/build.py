@@ -53,7 +53,6 @@ from hellofresh.results.board.manifest import (
 )
 from hellofresh.results.board.release_rows import DueId
 from hellofresh.results.board.schema import added_tables, all_tables
-from hellofresh.results.ceiling import ceilings
 from hellofresh.results.figures.charts import ORDER, AnalysisIndex, AnalysisText, IndexedAnalysis, read_record
 from hellofresh.results.over_quarters import over_quarters, quarter_scores
 from hellofresh.results.split.open import (
@@ -218,7 +217,7 @@ def _noted(split: BoardSplit, notes: list[str]) -> BoardSplit:
     place, kind = split.place, TASKS[split.place.task].sample_type if split.place.task in TASKS else object
     if missing := sum(not isinstance(sample, kind) for sample in split.full):
         what = f"{missing:,} of {len(split.full):,} samples have no texts here"
-        notes.append(f"{place.task} {place.edition}: {what}, and figures on texts leave them out")
+        notes.append(f"{place.task} {place.edition}: {what}, so figures on texts leave them out")
     return split
 
 
@@ -337,7 +336,6 @@ def _rows(split: BoardSplit) -> Iterator[tuple[str, Iterable[object]]]:
         yield "standings", standings.ranked
         yield "pairs", standings.pairs
         yield "card", standings.card
-        yield "ceilings", ceilings(split.panel)
 
 
 @dataclass(frozen=True, slots=True)

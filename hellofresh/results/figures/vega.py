@@ -132,6 +132,7 @@ def place(figure: Figure, marks: Sequence[Mark], question: str, *, narrow: bool 
         series = shared or chart.series.among(own)
         legend = series != [""] and len(series) <= _MOST_IN_LEGEND
         rows = first_of_each(mark.row for mark in own) if chart.kind == "intervals" else []
+        # a chart beside one with the same rows repeats no names
         beside = len(placed) % figure.columns > 0 and rows == placed[-1].rows != []
         look = _Look(
             chart.series.title, series, legend, row_names=not beside, narrow=narrow, half=narrow and figure.columns > 1
@@ -199,7 +200,7 @@ def _axis(axis: Axis, field: str, look: _Look, *, upright: bool = False) -> Spec
     scale: Specification = {"zero": axis.zero and free, "nice": free and not axis.whole}
     scale |= {} if free else {"domainMin": axis.low}
     scale |= {} if axis.high is None else {"domainMax": axis.high}
-    scale |= {"padding": 12} if axis.whole and free else {}
+    scale |= {"padding": 12} if axis.whole and free else {}  # marks at the ends would lie on the frame
     ticks = 2 if look.half and not upright else axis.ticks or look.fitting(4, 8)
     said = f"{axis.title}, 95% interval" if axis.intervals else axis.title
     title = look.lines(said, _SIDE_LETTERS if upright or look.half else _NARROW_LETTERS)

@@ -253,7 +253,7 @@ class RatedStanding:
 
 @dataclass(frozen=True, slots=True)
 class CeilingRow:
-    """The score of an oracle of the voters, see `hellofresh.results.ceiling`.
+    """The score of an oracle that knows all voters, but not which of them voted; a package brings it.
 
     Attributes:
         metric: its name.

@@ -59,7 +59,7 @@ def web_of(case: Case) -> Web:
         RunError: if it has none.
     """
     if case.web is None:
-        raise RunError("a regime that searches was given no web access", where=case.sample.id, code="no-web")
+        raise RunError("a regime that searches has no web access", where=case.sample.id, code="no-web")
     return case.web
 
 
@@ -113,7 +113,7 @@ async def _safely(call: Awaitable[_T], instead: Callable[[str], _T]) -> _T:
         return await call
     except HelloFreshError:
         raise
-    except Exception as error:
+    except Exception as error:  # hostile pages find errors that no list of ours has; one sample must not end a run
         return instead(f"failed ({type(error).__name__})")
 
 

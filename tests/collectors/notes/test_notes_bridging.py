@@ -186,7 +186,7 @@ def test_a_writer_who_lists_its_notes_has_its_claimed_name_and_who_lists_another
     (named,), _ = said(ours=own[:2])
     assert re.fullmatch(r"Writer \d+: ours \(claimed\)", named)
     for why, claimed in (
-        ("not all in the dump by one", {"ours": [own[0], others[0]]}),
+        ("in the dump and by one", {"ours": [own[0], others[0]]}),
         ("they name one writer", {"ours": own[:2], "theirs": own[2:4]}),
     ):
         names, warnings = said(**claimed)
@@ -319,7 +319,7 @@ def test_a_cut_shard_and_too_few_ratings_are_refused(made: Path, tmp_path: Path)
     (made / RATINGS).unlink()
     packed = made / "ratings-00000.zip"
     packed.write_bytes(packed.read_bytes()[:-3000])
-    with pytest.raises(SourceError, match="not a whole"):
+    with pytest.raises(SourceError, match="not a complete"):
         collected(made, tmp_path)
     packed.unlink()
     for number in (1, 2):
@@ -359,7 +359,7 @@ def test_the_command_prints_agreement_and_refuses_what_ratings_do_not_have(made:
     assert not re.search(r"""(src|href)=["'](?!data:)""", written) and "<script" not in written
     cli(*command, "--page", "writers.txt", code=2)
     said = cli(*command[:3], "2027Q1", *command[4:], "--page", "no.html", code=1)
-    assert "no note of 2027Q1 is in the dump" in said and not Path("no.html").exists()
+    assert "the dump has no notes of 2027Q1" in said and not Path("no.html").exists()
     assert "--pending is an option of x-notes" in cli(*command, "--pending", code=2)
     cli(*command[:4], code=2)
 
@@ -444,7 +444,7 @@ def test_a_note_of_2255_a_rating_of_2255_and_groups_of_nan_are_named_and_change_
     rewrite(people, lambda _: ["\t".join([*cells[:6], cells[6] or "NaN", *cells[7:]]) for cells in rows])
     report = collected(made, tmp_path)
     assert (report.helpful_raters, pl.read_parquet(tmp_path / "b.parquet")["intercept"].to_list()) == before
-    assert "1 ratings of a clock that is ahead do not say when the dump ends." in report.warnings
+    assert "1 ratings from a clock that runs ahead are not used to date the dump's end." in report.warnings
     assert "1 ratings with an unknown value (NaN) were left out." in report.warnings
     assert f"{without} modelling groups that are not numbers, such as NaN, count as none." in report.warnings
 

@@ -115,7 +115,7 @@ def test_unknown_verdicts_are_counted_and_listed(tmp_path: Path) -> None:
     found = run(tmp_path, [*items, review("A claim without any rating.", reviewRating=None)])
     assert dropped(found) == {"unknown-verdict": 3, "unknown-scale": 1, "no-verdict": 1}
     assert found.warnings == [
-        "3 reviews have 1 verdicts that the table does not have: 3 x 'Not quite  so' of checks.example."
+        "3 reviews have 1 verdicts that are not in the table: 3 x 'Not quite  so' of checks.example."
     ]
     assert found.funnel.context["unknown verdicts"] == 1
 
@@ -124,7 +124,7 @@ def test_the_most_frequent_unknown_verdicts_are_listed(tmp_path: Path, monkeypat
     monkeypatch.setattr(sys.modules["hellofresh_parts.claims.collect"], "_MOST_LISTED", 2)
     words = ["b odd", "a odd", "c odd", "c odd", "o" * 61]
     items = [review(f"Claim number {n} of many.", word) for n, word in enumerate(words)]
-    start = "5 reviews have 4 verdicts that the table does not have: 2 x 'c odd' of checks.example; 1 x 'a odd' of"
+    start = "5 reviews have 4 verdicts that are not in the table: 2 x 'c odd' of checks.example; 1 x 'a odd' of"
     assert run(tmp_path, items).warnings == [f"{start} checks.example; and 2 more."]
     (only_one,) = run(tmp_path, items[-1:]).warnings
     assert f"1 x '{'o' * 60}' of checks.example." in only_one

@@ -217,7 +217,7 @@ def test_a_language_or_publisher_with_one_class_is_left_out_and_named(tmp_path):
     assert (drops["one-class-publisher"], drops["one-class-language"]) == (5, 4)
     languages = "language fr (1 claims, all false); language it (3 claims, all false)"
     assert [line for line in found.warnings if "wording" not in line] == [
-        f"left out, as they have one class only: publisher b.example (5 claims, all false); {languages}."
+        f"left out, because all have one class: publisher b.example (5 claims, all false); {languages}."
     ]
 
 
