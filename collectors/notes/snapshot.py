@@ -267,7 +267,7 @@ def read_manifest(place: Path) -> SnapshotManifest | None:
 
 
 def newest_snapshot(folder: Path, base_url: str, *, before: date = date.max) -> Path | None:
-    """The newest whole snapshot from this address and before a day; folders are named by their days."""
+    """The newest complete snapshot from this address and before a day; folders are named by their days."""
     days = sorted(path for path in folder.glob("[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]") if path.is_dir())
     days = [path for path in days if path.name < before.isoformat()]
     for place in reversed(days):

@@ -1,4 +1,4 @@
-"""Download of a wiki's content export: the newest whole one; every file is checked against its published SHA-256.
+"""Download of a wiki's content export: the newest complete one; every file is checked against its published SHA-256.
 
 Layout: `<base>/<wiki>/<YYYY-MM-DD>/xml/bzip2/`, with `SHA256SUMS` and `_SUCCESS`, which are written last: a folder
 without `_SUCCESS` is unfinished (https://wikitech.wikimedia.org/wiki/MediaWiki_Content_File_Exports).

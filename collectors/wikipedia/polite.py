@@ -198,7 +198,7 @@ def _fill(response: requests.Response, left_s: Callable[[], float]) -> None:
 
 
 def _is_whole(body: bytes) -> bool:
-    """Whether a body is not cut; what is no JSON at all is not judged here."""
+    """Whether a body is not cut; what is not JSON at all is not judged here."""
     if not body.lstrip().startswith((b"{", b"[")):
         return bool(body.strip())
     try:

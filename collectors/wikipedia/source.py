@@ -157,7 +157,7 @@ class LiveSource:
 
 
 def read_titles(names: Sequence[str]) -> list[str]:
-    """Read titles from arguments: each is a title, or a file of titles, one a line (`#` begins a comment).
+    """Read titles from arguments: each is a title, or a file of titles, one per line (`#` begins a comment).
 
     Raises:
         UsageError: if a file is unreadable, or a title is invalid.

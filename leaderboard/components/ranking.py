@@ -295,7 +295,7 @@ class RankingPicture:
 
     @classmethod
     def of_comparison(cls, compared: ScoreComparison) -> RankingPicture:
-        """The ranking of systems on anybody's table."""
+        """The ranking of systems on a visitor's table."""
         level = compared.pairs.filter(pl.col("adjusted") >= APART)["one", "two"].rows()
         return cls.of_rows(compared.table.rows(named=True), level)
 
@@ -402,7 +402,7 @@ class RankingPicture:
 
 
 def _compared(number: int, row: Mapping[str, Any]) -> Line:
-    """A system of anybody's table as a line of a board."""
+    """A system of a visitor's table as a line of a board."""
     low, high = (row["mean"] if math.isnan(row[end]) else row[end] for end in ("low", "high"))
     standing = Standing(
         str(number), row["rank"], row["rank_low"], row["rank_high"], row["first"], row["tie_group"], row["items"],

@@ -72,7 +72,7 @@ class Line:
 
     @property
     def mark(self) -> str:
-        """That of an interval that is not to be relied on, if it is."""
+        """The mark of an unreliable interval, else nothing."""
         return ROUGH if self.standing and self.standing.few_clusters else ""
 
     @property

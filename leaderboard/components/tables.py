@@ -159,7 +159,7 @@ def definitions(lines: Iterable[tuple[Text, Text | None]], kind: str | None = No
 
 
 def facts(lines: Iterable[tuple[Text, Text | None]]) -> Html:
-    """Facts, a line each; None is left out."""
+    """Facts, one per line; None is left out."""
     return definitions(lines, "hf-facts")
 
 

@@ -134,7 +134,7 @@ class ScoreCell:
 
     @property
     def no_answer(self) -> float:
-        """Share of the judged samples without an answer."""
+        """Share of the samples without an answer, of those asked."""
         return (self.none + self.blocked) / self.n if self.n else 0.0
 
 

@@ -1,4 +1,4 @@
-"""Check a table: anybody's scores, compared as those of the board are; tables of our own to try it."""
+"""Check a table: a visitor's scores, compared as those of the board are; tables of our own to try it."""
 
 from __future__ import annotations
 
