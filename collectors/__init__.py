@@ -11,8 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from collectors.settings import (
-    ClaimsAsked,
-    ClaimsSettings,
     EditsAsked,
     EditsSettings,
     NotesAsked,
@@ -32,6 +30,8 @@ class LivingTask:
         jobs: `module:name` of the function that makes its jobs from a `collectors.jobs.JobRequest`.
         settings: classes of settings whose options `collect` accepts for it.
         snapshots: the task whose dumps `hellofresh archive` downloads for it; empty if nothing is downloaded.
+        bundled: `module:name` of the function that makes the jobs of its bundled sample in a workspace, for a release
+            without sources; empty if it has no sample, or `collectors.jobs.bundled_jobs` makes its jobs.
     """
 
     name: str
@@ -39,11 +39,11 @@ class LivingTask:
     jobs: str
     settings: tuple[type, ...]
     snapshots: str = ""
+    bundled: str = ""
 
 
 _ABOUT_MEDIA = "Collect Community Notes on posts with photos or videos, which x-notes leaves out."
 _ABOUT_POSTS = "Collect posts that got a helpful note and a second one, to be responded to."
-_ABOUT_CLAIMS = "Collect claims that fact-checkers reviewed, from feeds of ClaimReview or the Fact Check Tools API."
 _NOTES, _NOTES_JOBS = (NotesAsked, NotesSettings), "collectors.jobs:notes_jobs"
 _TASKS = (
     LivingTask("x-notes", "Collect Community Notes from a public dump.", _NOTES_JOBS, _NOTES, "x-notes"),
@@ -55,7 +55,6 @@ _TASKS = (
         "collectors.jobs:edits_jobs",
         (EditsAsked, EditsSettings, ReadingAsked),
     ),
-    LivingTask("claims", _ABOUT_CLAIMS, "collectors.jobs:claims_jobs", (ClaimsAsked, ClaimsSettings)),
 )
 LIVING: Registry[LivingTask] = Registry(
     "living task", "hellofresh.collectors", ((task.name, task) for task in _TASKS), lambda _, task: task.name

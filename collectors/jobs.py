@@ -1,7 +1,7 @@
 """Jobs of collectors: for the command line, for configured sources, and for the bundled sample.
 
-A job lists the files and settings that determine its result, and collects when it is run. `notes_jobs`, `edits_jobs`
-and `claims_jobs` answer a `JobRequest` for the living tasks, as `collectors.LIVING` names them.
+A job lists the files and settings that determine its result, and collects when it is run. `notes_jobs` and `edits_jobs`
+answer a `JobRequest` for the living tasks, as `collectors.LIVING` names them.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, TypeVar
 
-from collectors import LIVING, claims, notes, sample, wikipedia
-from collectors.claims.feed import ADDRESS, daily_copies, feed_name, fetch_feed, fetch_reviews, reviews_name
+from collectors import LIVING, notes, sample, wikipedia
 from collectors.notes.bridging import TABLES, BridgingReport, collect_bridging
 from collectors.notes.dump_files import find_shards
 from collectors.notes.snapshot import PUBLIC_URL, newest_snapshot
@@ -132,26 +131,6 @@ def edits_job(
     return CollectionJob(_EDITS, quarter, kind, files, asdict(settings) | _PENDING[pending], collect)
 
 
-def claims_job(
-    quarter: Quarter,
-    feeds: Sequence[Path],
-    settings: claims.ClaimsSettings,
-    *,
-    kind: str = DUMP,
-    days: Mapping[Path, str] | None = None,
-    pending: bool = False,
-) -> CollectionJob:
-    """Claims reviewed in a quarter, from feeds of reviews, some of them copies of known days."""
-
-    def collect(progress: Progress) -> Collection:
-        return claims.collect(quarter, feeds, settings, days=days, progress=progress, pending=pending)
-
-    files = [*feeds, *([settings.verdicts] if settings.verdicts else [])]
-    return CollectionJob(
-        TASKS["claims"], quarter, kind, files, claims.claims_parameters(settings) | _PENDING[pending], collect
-    )
-
-
 def live_edits_job(
     workspace: Workspace,
     quarter: Quarter,
@@ -190,15 +169,16 @@ def bundled_files(workspace: Workspace) -> tuple[Path, Path, Path]:
 
 
 def bundled_jobs(workspace: Workspace) -> list[CollectionJob]:
-    """The tasks of each quarter of the bundled sample; labels of notes have facts where ratings are fitted."""
-    (dump, history, feed), jobs = bundled_files(workspace), []
+    """The tasks of the bundled samples, by quarter; labels of notes have facts where ratings are fitted."""
+    (dump, history, _), jobs = bundled_files(workspace), []
     source = notes.NotesSource(dump, bridging=tuple(workspace.bridgings()))
     for quarter in sample.QUARTERS:
         jobs.append(notes_job(workspace, quarter, source, notes.NotesSettings(), kind=BUNDLED))
         jobs.append(edits_job(quarter, [history], wikipedia.EditsSettings(), kind=BUNDLED))
-        if quarter in sample.CLAIMS_QUARTERS:
-            jobs.append(claims_job(quarter, [feed], claims.ClaimsSettings(), kind=BUNDLED))
-    return jobs
+    for living in LIVING.values():
+        if living.bundled:
+            jobs += resolve_name(living.bundled)(workspace)
+    return sorted(jobs, key=lambda job: job.quarter)
 
 
 def configured_jobs(
@@ -448,53 +428,3 @@ def live_source(
         sampling=EditSampling(**{field: said[name] for name, field in _SAMPLING.items() if name in said}),
         **{field: said[name] for name, field in _LIMITS.items() if name in said},
     )
-
-
-def claims_jobs(request: JobRequest) -> list[CollectionJob]:
-    """Claims from the feeds and publishers that a command names, else from the configured ones, if any."""
-    if not request.asked:
-        return _configured_claims(request)
-    options, quarter = request.options, request.options.quarter
-    folder = request.workspace.raw("claims", str(quarter))
-    if not options.feed and not options.api:
-        raise UsageError(
-            "no source of reviews",
-            expected="--feed FILE or --api SITE",
-            fix="docs/sources.md says where feeds are.",
-            code="no-source",
-        )
-    feeds = [
-        *(fetch_feed(place, folder, progress=request.progress) for place in options.feed),
-        *(fetch_reviews(site, quarter, folder, progress=request.progress) for site in options.api),
-    ]
-    chosen = settings_from(claims.ClaimsSettings, options)
-    return [claims_job(quarter, feeds, chosen, pending=options.pending)]
-
-
-def _configured_claims(request: JobRequest) -> list[CollectionJob]:
-    """Claims from the configured sources, which are fetched daily from a quarter's first day on.
-
-    A feed may hold only the newest reviews, so each day's copy is kept, and all copies are collected.
-    """
-    settings, quarter, pending = request.settings, request.options.quarter, request.options.pending
-    configured, afresh = settings.sources.claims, request.options.force
-    if configured is None:
-        return []
-    span = (quarter.start.date(), settings.release.calendar.rule.settles(quarter))
-    fetched: dict[str, Callable[[Path], Path]] = {
-        feed_name(place): partial(fetch_feed, place, progress=lambda _: None)
-        for place in configured.feed
-        if place.startswith(ADDRESS)
-    }
-    fetched |= {
-        f"{quarter}/{reviews_name(site)}": partial(fetch_reviews, site, quarter, progress=lambda _: None)
-        for site in configured.api
-    }
-    days: dict[Path, str] = {}
-    for name, fetch in fetched.items():
-        days |= daily_copies(request.workspace.raw("claims", "daily"), name, span, fetch, ask=afresh)
-    if afresh and not (now().date() >= span[1] or pending):
-        return []
-    feeds = [*(Path(place) for place in configured.feed if not place.startswith(ADDRESS)), *days]
-    chosen = claims.ClaimsSettings(tuple(configured.languages), configured.verdicts)
-    return [claims_job(quarter, feeds, chosen, days=days, pending=pending)] if feeds else []

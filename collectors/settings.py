@@ -39,10 +39,6 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
-def _tuple(value: object) -> tuple[object, ...]:
-    return tuple(cast("list[object]", value))
-
-
 def refuse_small(settings: object, task: str, **least: int) -> None:
     """Refuse a task's settings below their least values; raises ConfigError naming the first."""
     for name, value in least.items():
@@ -60,12 +56,7 @@ _ABOUT_DUMP = (
     "(plain, gz, bz2, xz or 7z), or folders of it"
 )
 _DUMP = Option(_ABOUT_DUMP, "FILE|DIR", parse=Path, several=True)
-_API = Option(
-    "wikipedia-edits: a wiki's api.php, such as https://en.wikipedia.org/w/api.php; claims: query the Fact Check Tools "
-    "API for the reviews of these publishers, such as politifact.com",
-    "URL|SITE",
-    several=True,
-)
+_API = Option("wikipedia-edits: a wiki's api.php, such as https://en.wikipedia.org/w/api.php", "URL", several=True)
 _NOTES = "notes and posts"
 _READING = "how dumps are read: wikipedia-edits, ratings"
 
@@ -304,28 +295,3 @@ class EditsSettings:
     def required_revisions(self, paragraphs: int) -> int:
         """N: the later revisions that an edit must survive in an article of this many paragraphs."""
         return self.base_revisions + paragraphs // self.paragraphs_per_revision
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimsAsked:
-    """Options that select reviews."""
-
-    api: Annotated[tuple[str, ...], _API] = ()
-    feed: Annotated[
-        tuple[str, ...],
-        Option("feeds of reviews: JSON or JSON lines, plain or gzip", "FILE|URL", several=True, group="claims"),
-    ] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimsSettings:
-    """Settings that decide which claims are kept; reviews without a language are kept only if all languages are."""
-
-    languages: Annotated[
-        tuple[str, ...],
-        Option("languages of reviews (default: all)", "CODE", several=True, read=_tuple, group="claims"),
-    ] = ()
-    verdicts: Annotated[
-        Path | None,
-        Option("your own table of verdicts by publisher (TOML)", "FILE", parse=Path, group="claims"),
-    ] = None

@@ -400,7 +400,9 @@ def due_hydrations(workspace: Workspace, settings: Settings) -> Iterator[tuple[Q
     if notes is None or not (notes.posts or notes.posts_from):
         return
     for quarter, name in current_quarters(workspace):
-        if LIVING[name].snapshots == "x-notes" and read_manifest(workspace.release(quarter, name)).withheld:
+        if name not in LIVING or LIVING[name].snapshots != "x-notes":
+            continue  # of another source, or its collector is not installed
+        if read_manifest(workspace.release(quarter, name)).withheld:
             record = _record_of(workspace, quarter, name)
             if not record.is_file() or parse_utc(read_model(record, LastTime).at) + wait <= now():
                 yield quarter, name

@@ -11,7 +11,7 @@ from datetime import date, datetime
 from functools import lru_cache
 from urllib.parse import urlencode
 
-from hellofresh.core.editions import ALL_ROWS, is_edition
+from hellofresh.core.editions import is_edition
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.systems import ModelFacts
 from hellofresh.tasks import TASKS, Track
@@ -24,6 +24,8 @@ _TRACKS: Mapping[Track, str] = {
     "responses": "Responses",
     "retrieval": "Retrieval",
 }
+NO_REGIME = ("none", "not stated")
+"""Regimes of rules, and of systems of published studies: nothing to show."""
 _UNTIL = re.compile(r'<time datetime="([^"]+)" data-hf="until">[^<]*</time>')
 _OVER = re.compile(r'data-hf="over" data-from="([^"]+)" data-to="([^"]+)" style="width:0%')
 _STATE = re.compile(r'<span data-hf="(before|after)" data-at="([^"]+)"(?: hidden="")?>')
@@ -95,11 +97,6 @@ def is_frozen(edition: str) -> bool:
     return "@" in edition and is_edition(edition)
 
 
-def period_name(period: str) -> str:
-    """A period as readers see it; a data set has one."""
-    return "all" if period == ALL_ROWS else period
-
-
 def quarter_title(board: Board, split: SplitKey, closed: str = "") -> str:
     """The edition, marked if it is open, a frozen data set or of the bundled sample, and by `closed` if revealed."""
     if split.edition == EVERY:
@@ -115,10 +112,15 @@ def edition_choice(board: Board, split: SplitKey) -> str:
 
 
 @lru_cache(maxsize=4096)
+def has_team(entry: BoardEntry) -> bool:
+    """Whether an entry's name says its team, as names do that are otherwise alike."""
+    return entry.name.endswith(f"({entry.team})")
+
+
 def entry_label(entry: BoardEntry) -> str:
-    """One plain line: system, team and regime, with a number if several are alike."""
-    parts = [visible(entry.name, 48), visible(entry.team, 32)]
-    parts += [visible(entry.regime, 20)] if entry.regime != "none" else []
+    """One plain line: system, team and regime, each once, with a number if several are alike."""
+    parts = [visible(entry.name, 48), *([] if has_team(entry) else [visible(entry.team, 32)])]
+    parts += [visible(entry.regime, 20)] if entry.regime not in NO_REGIME and entry.regime not in entry.name else []
     return " · ".join(parts) + (f" ({entry.number + 1})" if entry.number else "")
 
 

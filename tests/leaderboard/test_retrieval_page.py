@@ -74,7 +74,6 @@ def test_the_page_has_metrics_curves_and_queries_and_the_copy_too(board: Workspa
 
 def test_of_every_query_it_is_said_who_found_the_evidence(board: Workspace) -> None:
     listed = data_of(opened("samples"), "samples/list")
-    assert {*listed["samples"]["period"]} == {"all"}  # a data set is not divided by time
     assert len(listed["right"]) == len(listed["systems"]) == 2
     rows = {row.id: row for row in load_board(board.board).rows(SampleRow, SPLIT)}
     for (origin, _), marks in zip(listed["systems"], listed["right"], strict=True):

@@ -17,8 +17,15 @@ from hashlib import sha256
 from itertools import combinations, groupby
 from pathlib import Path
 
-from collectors.claims.feed import feed_items
-from collectors.claims.reviews import (
+from hellofresh.core.files import canonical_json, sha256_file, sha256_text
+from hellofresh.core.quarters import PeriodKind, Quarter, utc_text
+from hellofresh.releases.candidates import Collection, Funnel, SourceFile
+from hellofresh.releases.draw.duplicates import JACCARD, shared_part, shingle_hashes, signature_bands
+from hellofresh.tasks import CLAIMS, Statement
+from hellofresh.tasks.samples import Candidate, Label
+from hellofresh_parts.claims.declared import ClaimsSettings
+from hellofresh_parts.claims.feed import feed_items
+from hellofresh_parts.claims.reviews import (
     ClaimReview,
     ReviewFields,
     UnusableReviewError,
@@ -26,16 +33,9 @@ from collectors.claims.reviews import (
     review_fields,
     review_moment,
 )
-from collectors.claims.verdicts import Reading, VerdictTable
-from collectors.claims.versions import Versions, gone_between
-from collectors.claims.wording import Worded, chances_of_true
-from collectors.settings import ClaimsSettings
-from hellofresh.core.files import canonical_json, sha256_file, sha256_text
-from hellofresh.core.quarters import PeriodKind, Quarter, utc_text
-from hellofresh.releases.candidates import Collection, Funnel, SourceFile
-from hellofresh.releases.draw.duplicates import JACCARD, shared_part, shingle_hashes, signature_bands
-from hellofresh.tasks import CLAIMS, Statement
-from hellofresh.tasks.samples import Candidate, Label
+from hellofresh_parts.claims.verdicts import Reading, VerdictTable
+from hellofresh_parts.claims.versions import Versions, gone_between
+from hellofresh_parts.claims.wording import Worded, chances_of_true
 
 _Key = tuple[str, str]  # address of a review, and its claim
 _MOST_LISTED = 100
@@ -99,7 +99,7 @@ def collect(
 
     Args:
         quarter: by the review's date, UTC.
-        feeds: files of reviews, see `collectors.claims.feed`.
+        feeds: files of reviews, see `hellofresh_parts.claims.feed`.
         days: day (`2026-07-03`) of each copy of a feed, in order; files of one name are copies of one feed,
             and the reviews of all copies count.
         pending: also collect the claims that are still being checked.
