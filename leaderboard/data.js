@@ -158,11 +158,12 @@
         status.append(" ", clear);
       }
       const labelled = [["text", "Label"], ["number", "Right"]].slice(0, data.classes.length ? 2 : 0);
-      const heads = [["name", "Text"], ...labelled, ["text", "Period"], ["text", "Sample"]];
+      const dated = [["text", "Period"]].slice(0, shown.tHead.rows[0].cells.length - labelled.length - 2); // as in the page
+      const heads = [["name", "Text"], ...labelled, ...dated, ["text", "Sample"]];
       const lines = listed.slice(0, most).map((row) => {
         const way = el("a", { href: address(row) }, html(row.gist, "span"));
         const more = [label(row), row.judged ? `${row.right} of ${row.judged}` : "–"].slice(0, labelled.length);
-        return [[way, row.small ? html(row.small, "span") : null], ...more, row.period, row.id];
+        return [[way, row.small ? html(row.small, "span") : null], ...more, ...dated.map(() => row.period), row.id];
       });
       const made = table("hf-samples hf-opens", "Samples", heads, lines);
       shown.tBodies[0].replaceWith(made.tBodies[0]);
@@ -376,7 +377,7 @@
         box.checked = now.includes(at);
         box.disabled = !box.checked && now.length === keys.length;
       });
-      status.textContent = `${now.length} of at most ${keys.length} systems ticked.${dropped}`;
+      status.textContent = `${now.length} of ${boxes.length} systems ticked; at most ${keys.length}.${dropped}`;
       const pairs = now.flatMap((i, at) => now.slice(at + 1).map((j) => [i, j]));
       const found = await Promise.all(pairs.map(async ([i, j]) => [i, j, await pairOf(i, j)]));
       if (now !== ticked) return; // another tick came while data were loading

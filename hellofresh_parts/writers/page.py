@@ -41,8 +41,14 @@ def _signed(value: float | None, low: float | None, high: float | None) -> Cell:
     """A difference over its interval; a dash if unknown."""
     if value is None:
         return DASH
-    limits = "not known" if low is None or high is None else f"{low:+z.2f} to {high:+z.2f}"
-    return f"{value:+z.3f}", limits
+    limits = "not known" if low is None or high is None else f"{_plus(low, 2)} to {_plus(high, 2)}"
+    return _plus(value), limits
+
+
+def _plus(value: float, decimals: int = 3) -> str:
+    """A difference with its sign, as on the other pages: a minus sign, not a hyphen, and none of zero."""
+    text = f"{value:+z.{decimals}f}".replace("-", "\N{MINUS SIGN}")
+    return text if text.strip("+.0") else text.removeprefix("+")
 
 
 def _chance(value: float | None) -> str:
@@ -80,7 +86,7 @@ def _front(writers: Sequence[NoteWriter], pairs: Sequence[PairDifference]) -> li
     level = [(one.one, one.two) for one in close if {one.one, one.two} <= ranked.keys()]
     picture = RankingPicture.of_rows(rows, level, "people's notes")
     front = front_of(picture.lines, picture.scale)
-    above = f"{rows[0]['mean']:+.3f} in X's score against people's notes on the same posts."
+    above = f"{_plus(rows[0]['mean'])} in X's score against people's notes on the same posts."
     return [front.draw(front.said or above), picture.draw()] if front else []
 
 
@@ -129,7 +135,9 @@ def _gain(row: NoteWriter) -> list[Html]:
     """The gain of the first note on a post."""
     if row.gain is None or row.gain_low is None or row.gain_high is None:
         return []
-    gained = f"The first note on a post scores {row.gain:+.3f} ({row.gain_low:+z.2f} to {row.gain_high:+z.2f}) "
+    gained = (
+        f"The first note on a post scores {_plus(row.gain)} ({_plus(row.gain_low, 2)} to {_plus(row.gain_high, 2)}) "
+    )
     return [el("p", f"{gained}against later ones by the same writer. One column takes this gain out; ranks do not.")]
 
 

@@ -100,7 +100,7 @@ def _tiles(taking_part: Sequence[Participant], samples: int, periods: Sequence[P
     whole = [one for one in taking_part if one.judged and one.judged == one.samples]
     tiles = (
         (f"{samples:,}", "samples", f"{periods[0].first} to {periods[-1].last}" if periods else ""),
-        (f"{len(ours):,}", "run by us", f"{sum(one.kind == 'baseline' for one in ours):,} of them baselines"),
+        (f"{len(ours):,}", "run by us", f"baselines among them: {sum(one.kind == 'baseline' for one in ours):,}"),
         (f"{len(taking_part) - len(ours):,}", "submitted", "by teams"),
         (f"{len(whole):,}", "complete", f"of {len(taking_part):,} systems answered every sample"),
     )

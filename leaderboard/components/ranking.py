@@ -15,7 +15,7 @@ import polars as pl
 from hellofresh.results.comparison import ScoreComparison
 from hellofresh.results.standings import Pair, Standing
 from leaderboard.components.charts import interval_bar
-from leaderboard.components.labels import Links, money
+from leaderboard.components.labels import NO_REGIME, Links, has_team, money
 from leaderboard.components.markup import Html, el, inner_link, join, named, visible
 from leaderboard.components.scale import Scale, figure
 from leaderboard.components.standings import GROUPS, ROUGH_SAID, Line, by_rank, group_of, is_hollow, prices, usual
@@ -81,12 +81,13 @@ class Front:
         """Which systems share first place, and what follows; None if one leads."""
         if len(self.leaders) < 2:
             return None
-        shown = [named(line.result.entry.name, 40) for line in self.leaders[:_MOST_NAMED]]
-        more = len(self.leaders) - len(shown)
-        listed = [part for name in shown for part in (", ", name)][1:]
-        rest = [f" and {more} more"] if more else []
+        first, *level = (named(line.result.entry.name, 40) for line in self.leaders)
         below = " All others are significantly worse than the first." if self.others else ""
-        return join([*listed, *rest, f" do not differ significantly from the first.{below}"])
+        if len(level) == 1:
+            return join([f"They do not differ significantly.{below}"])
+        listed = [part for name in level[:_MOST_NAMED] for part in (", ", name)][1:]
+        rest = f" and {len(level) - _MOST_NAMED} more" if len(level) > _MOST_NAMED else ""
+        return join([*listed, f"{rest} do not differ significantly from ", first, f".{below}"])
 
 
 def number_word(number: int) -> str:
@@ -193,7 +194,12 @@ def _lane(line: Line, drawn: Scale, colours: Mapping[str, int], *, is_named: boo
     name = None
     if is_named:
         regime = el("small", f" {about}") if (about := regime_beside(entry)) else None
-        side = f"right:{100 * (1 - low):.2f}%" if low > 1 - high else f"left:{100 * high:.2f}%"
+        before, after = f"{100 * low:.2f}%", f"{100 * high:.2f}%"
+        side = (
+            f"right:{100 * (1 - low):.2f}%;max-width:{before}"
+            if low > 1 - high
+            else f"left:{after};max-width:calc(100% - {after})"
+        )
         name = el("span", named(entry.name, 28), regime, style=side)
     style = f"--low:{100 * low:.2f}%;--width:{100 * (high - low):.2f}%;--at:{100 * at:.2f}%"
     return el("div", el("i"), name, class_=kind, style=style, title=f"{visible(entry.name, 60)}: {_said(line)}")
@@ -206,7 +212,7 @@ def ends_on(drawn: Scale, metric: MetricValue) -> Sequence[float]:
 
 def regime_beside(entry: BoardEntry) -> str:
     """The regime, unless the name says it already."""
-    return "" if entry.regime in ("none", "not stated") or entry.regime in entry.name else visible(entry.regime, 20)
+    return "" if entry.regime in NO_REGIME or entry.regime in entry.name else visible(entry.regime, 20)
 
 
 def _said(line: Line) -> str:
@@ -359,7 +365,7 @@ class RankingPicture:
         address = self.links.to("system", self.split, system=entry.origin)
         about = [regime] if (regime := regime_beside(entry)) else []
         if entry.provenance == "uploaded" and not entry.origin.startswith(f"{self.split.edition}/"):  # a rated study's
-            about += ["uploaded", f"by {visible(entry.team, 30)}"]
+            about += ["uploaded", *([] if has_team(entry) else [f"by {visible(entry.team, 30)}"])]
         cost = costs.get(entry.origin)
         return el(
             "li",

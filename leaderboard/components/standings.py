@@ -14,7 +14,7 @@ from hellofresh.results.comparison import ROUGH, chance
 from hellofresh.results.split.panel import section_of
 from hellofresh.results.standings import Standing
 from leaderboard.components.charts import interval_bar, interval_scale, period_tick
-from leaderboard.components.labels import Links, money
+from leaderboard.components.labels import NO_REGIME, Links, money
 from leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
 from leaderboard.components.parts import DataColumn, DataTable, Filter
 from leaderboard.components.scale import Scale, figure
@@ -149,7 +149,12 @@ def _of_metrics(scale: Scale) -> Iterator[BoardColumn]:
     meanings = dict(scale.meanings)
     for name, title in scale.others:
         meaning = f"{meanings[title]}." if meanings.get(title) else ""
-        yield BoardColumn(title, "number", meaning, _metric_cell(name), _nothing, number_format="%.3f")
+        yield BoardColumn(title, "number", meaning, _metric_cell(name), _nothing, number_format=_form(title))
+
+
+def _form(title: str) -> str:
+    """The format of a metric's numbers in tables of values, with as many digits as elsewhere."""
+    return "%.1f" if figure(0.0, title) == "0.0" else "%.3f"
 
 
 def _metric_cell(name: str) -> Callable[[Line], Cell]:
@@ -266,7 +271,7 @@ def _row(line: Line, view: View, drawn: Scale) -> Html:
 
 def whose(entry: BoardEntry) -> Html:
     """The team, and the regime if any."""
-    regime = join([" \N{MIDDLE DOT} ", visible(entry.regime, 30)]) if entry.regime != "none" else None
+    regime = join([" \N{MIDDLE DOT} ", visible(entry.regime, 30)]) if entry.regime not in NO_REGIME else None
     return join([named(entry.team, 60), regime])
 
 
@@ -495,11 +500,10 @@ def _data_columns(lines: Sequence[Line], scale: Scale, kinds: Sequence[str]) -> 
     results = [line.result for line in lines]
     ranks = [line.rank or None if group_of(line.result) == "system" else None for line in lines]
     limits = [_rank_limits(line.standing) if rank else None for line, rank in zip(lines, ranks, strict=True)]
-    form = "%.1f" if figure(0.0, scale.title) == "0.0" else "%.3f"
     ranked = [
         DataColumn("#", ranks, help=meanings["Rank"], pinned=True),
         DataColumn("System", [one.entry.name for one in results], pinned=True),
-        DataColumn(scale.title, [one.headline.value for one in results], form, meanings[scale.title]),
+        DataColumn(scale.title, [one.headline.value for one in results], _form(scale.title), meanings[scale.title]),
         DataColumn("95% interval", [line.interval for line in lines], help=meanings["Small figures"]),
         DataColumn("Ranks", limits, help=meanings["Rank"]),
         DataColumn("Team", [one.entry.team for one in results]),

@@ -62,7 +62,9 @@ def estimate(metric: MetricValue, decimals: int = 3) -> str:
 
 def span(low: str, high: str) -> str:
     """An interval; a dash would look like a second minus before a negative limit."""
-    return f"{low} to {high}" if "-" in low + high else f"{low}{DASH}{high}"
+    minus = "\N{MINUS SIGN}"
+    low, high = low.replace("-", minus), high.replace("-", minus)
+    return f"{low} to {high}" if minus in low + high else f"{low}{DASH}{high}"
 
 
 def estimated(found: Estimate | None, form: str = ".3f", limits: str = "") -> Cell:
@@ -165,7 +167,7 @@ def card_section(card: Sequence[Row]) -> list[Html]:
     """The card of a comparison or of a board, or nothing."""
     said = "Leaderboard Reporting Standard, draft 0.2: what the order rests on."
     rows = ((f"{row['field']} {visible(str(row['what']), 200)}", visible(str(row["value"]), 500)) for row in card)
-    return [heading("Card", said), facts(rows)] if card else []
+    return [heading("Card", said), definitions(rows, "hf-facts hf-card-facts")] if card else []
 
 
 def table_tools(

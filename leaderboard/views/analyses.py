@@ -170,7 +170,7 @@ def _apart(measure: str, least: Mapping[str, Value], most: Mapping[str, Value]) 
 
 
 def _whose(row: dict[str, Value]) -> str:
-    parts = [visible(str(row[name]), 40) for name in _ABOUT if row.get(name) is not None]
+    parts = [visible(str(row[name]), 60) for name in _ABOUT if row.get(name) is not None]
     return ", ".join(parts) or "all"
 
 

@@ -98,7 +98,7 @@ def short_verdict(
     leads = {line.result.entry: lead_of(against.get(line.result.entry.origin)) for line in (*rivals, *baselines)}
     second = next(iter([*rivals, *(baselines if systems else ())]), None)
     name = el("strong", inner_link(links.to("system", split, system=entry.origin), named(entry.name)))
-    said = " is the only one scored. " if second is None else _LEADS[leads[second.result.entry]]
+    said = " has no rank until another system is scored. " if second is None else _LEADS[leads[second.result.entry]]
     better = [line.result.entry for line in baselines if systems and leads[line.result.entry] in _BELOW]
     said = " ranks first. " if better and not rivals else said
     sentences: list[Html | str] = [
@@ -349,7 +349,8 @@ def _attach_pairs(visit: Visit, split: SplitKey, first: tuple[str, str]) -> str:
     By the number of the other system, it has the result of `_plain` for the whole quarter and, unless there are many
     systems, for each period.
     """
-    entries = visit.board.entries(split)
+    lines = sorted(all_lines(visit.board, split), key=by_rank(scale_of(visit.board, split)))
+    entries = {line.result.entry.origin: line.result.entry for line in lines}
     scores = {result.entry.origin: result.headline for result in visit.board.headlines(split)}
     numbers, scale = {origin: number for number, origin in enumerate(entries)}, plain_scale(split.task, split.kind)
     few, decimals = len(entries) <= _MOST_WITH_PERIODS, len(figure(0.0, scale.title)) - 2

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from hellofresh.core.editions import split_name
+from hellofresh.core.editions import MAX_EDITION, split_name
 from hellofresh.core.folders import FileEntry
 from hellofresh.core.quarters import parse_utc
 from hellofresh.results.board.release_rows import (
@@ -35,7 +35,7 @@ from leaderboard.components.markup import (
 )
 from leaderboard.components.quarters import dataset_section, outcomes, prospect_of
 from leaderboard.components.scale import class_name
-from leaderboard.components.tables import Cell, Column, Marked, definitions, facts, table
+from leaderboard.components.tables import Cell, Column, Marked, definitions, facts, span, table
 from leaderboard.data.board import Board, SplitKey
 from leaderboard.views.visit import Page, Visit
 
@@ -223,7 +223,7 @@ def _day(moment: datetime) -> str:
 def _spreads(title: str, said: str, found: Sequence[Distribution], kind: str, split: SplitKey) -> Html | None:
     rows = sorted((row for row in found if row.kind == kind), key=_place)
     if not rows:
-        known = {"words": "The texts are not available here.", "fact": "The source has no such counts."}
+        known = {"words": "The released samples have no texts to count.", "fact": "The source has no such counts."}
         return join([heading(title), el("p", known[kind])])
     lines = []
     for row in rows:
@@ -247,7 +247,7 @@ def _spread(name: Cell, row: Distribution, split: SplitKey, reach: float, unit: 
         spread_bar(row, reach),
         _amount(row.median / unit),
         _amount(row.mean / unit),
-        f"{_amount(row.p10 / unit)}{DASH}{_amount(row.p90 / unit)}",
+        span(_amount(row.p10 / unit), _amount(row.p90 / unit)),
         _amount(row.largest / unit),
         (f"{row.n:,}", f"of {row.n + row.missing:,}" if row.missing else None),
     ]
@@ -276,7 +276,10 @@ def _place(row: Distribution) -> tuple[int, str, int]:
 
 
 def _amount(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 or value == round(value) else f"{value:,.1f}"
+    """A number with a digit or two after the point, fewer of large ones; with a minus sign, not a hyphen."""
+    size = abs(value)
+    text = f"{value:z,.{0 if size >= 100 or value == round(value) else 1 if size >= 1 else 2}f}"
+    return text.replace("-", "\N{MINUS SIGN}")
 
 
 def _licenses(found: Sequence[License]) -> Html | None:
@@ -312,7 +315,7 @@ def _release(release: ReleaseFacts, files: Sequence[FileEntry], sources: Sequenc
         facts(lines),
         _hashes("Released files", "File", [(row.path, row.size, row.sha256, f"{row.rows:,}") for row in files]),
         _hashes("Made from", "Source", [(row.name, row.size, row.sha256, None) for row in sources]),
-        el("details", el("summary", "Settings of the collection"), el("pre", settings)),
+        el("details", el("summary", "Settings of the collection"), el("pre", settings)) if settings != "{}" else None,
     )
 
 
@@ -331,7 +334,7 @@ def _hashes(title: str, what: str, rows: Sequence[tuple[str, int, str, str | Non
 
 def _verify(release: ReleaseFacts, split: SplitKey) -> Html:
     """The commands to verify a release, ready to copy."""
-    place = f"data/releases/{visible(split.edition, 10)}/{visible(split.task, 60)}"
+    place = f"data/releases/{visible(split.edition, MAX_EDITION)}/{visible(split.task, 60)}"
     place += f"/{PROSPECTIVE}" if split.kind == PROSPECTIVE else ""
     said = (
         "You can verify the released files yourself, here or in a copy: every file is the one in the manifest, every "

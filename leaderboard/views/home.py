@@ -161,7 +161,11 @@ def _deadline(visit: Visit, split: SplitKey) -> Html:
     way = inner_link(visit.links.to("submit", visit.chosen), "Take part")
     if open_now and days:
         took = f": {open_now.edition} took predictions until {day(days.deadline)}; labels come on {day(days.reveals)}."
-        takes: list[Html | str] = [f": {open_now.edition} takes predictions until ", until(days.deadline), "."]
+        takes: list[Html | str] = [
+            f": {open_now.edition} takes predictions from {day(days.opens)} until ",
+            until(days.deadline),
+            ".",
+        ]
         return el("p", way, by_state(days.deadline, takes, [took]), *_forecasts(visit, split.task))
     if is_frozen(split.edition):
         return el("p", way, ": a frozen data set takes predictions at any time.")
@@ -171,12 +175,15 @@ def _deadline(visit: Visit, split: SplitKey) -> Html:
 
 
 def _forecasts(visit: Visit, task: str) -> Iterator[Html | str]:
-    """The deadline and the last day of the task's prospective splits that are not resolved."""
+    """The deadline and the last day of the task's prospective splits, and who leads on those that are resolved."""
     board = visit.board
     for split in (one._replace(kind=PROSPECTIVE) for one in board.splits if one.task == task):
         found, days = board.first(Prospect, split), board.days(split)
         if found is not None and days is not None and not found.resolved:
             yield join([f" {found.drawn:,} forecasts on {split.edition} ", forecasts_due(days), "."])
+        elif front := front_of(all_lines(board, split), whole_scale(board, split)):
+            way = inner_link(visit.links.to("forecasts", split), f"Forecasts on {split.edition}")
+            yield join([" ", way, ": ", front.title, "."])
 
 
 PAGE = Page("Home", "home", _compose, LEDE, file="index", once=True)

@@ -25,11 +25,12 @@ from hellofresh.results.board.sample_rows import (
     TranscriptStep,
 )
 from hellofresh.results.board.schema import SAMPLES
+from hellofresh.results.split.panel import SINGLE
 from hellofresh.results.split.tables import CHANCE, HAS_WORDS, AnswerRow
 from hellofresh.tasks import TASKS, relevance_of
 from hellofresh.tasks.samples import Label
 from leaderboard.components.charts import histogram
-from leaderboard.components.labels import FACTS, Links, day, entry_label, fact_name, fact_text, money
+from leaderboard.components.labels import FACTS, Links, day, entry_label, fact_name, fact_text, is_frozen, money
 from leaderboard.components.markup import (
     DASH,
     Html,
@@ -138,7 +139,10 @@ def _samples_data(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> D
             DataColumn("Right", marks.right, help="Systems that were right"),
             DataColumn("Answered", marks.judged, help="Systems that answered it"),
         ]
-    columns += [DataColumn("Period", [row.period for row in rows]), DataColumn("Sample", [row.id for row in rows])]
+    columns += [
+        DataColumn("Period", [row.period for row in rows], shown=not is_frozen(split.edition)),
+        DataColumn("Sample", [row.id for row in rows]),
+    ]
     return DataTable(
         "Samples: tick one to open it",
         columns,
@@ -446,13 +450,15 @@ def sample_list(samples: Sequence[SampleRow], board: Board, split: SplitKey, lin
     known, marks = TASKS.get(split.task), marks_of(board, split)
     labelled, places = known is None or bool(known.classes), {key: at for at, key in enumerate(marks.ids)}
     columns: list[Column] = [("name", "Text"), *([("text", "Label"), ("number", "Right")] if labelled else [])]
+    dated = not is_frozen(split.edition)  # a data set has one period
     rows: list[list[Cell]] = []
     for row in samples:
         at, (about, small) = places[row.id], gist(row)
         way = inner_link(links.to("samples", split, sample=row.id), about)
         more = [_label_name(row.label, split.task), _share(marks.right[at], marks.judged[at])] if labelled else []
-        rows.append([(way, small), *more, visible(row.period, 12), visible(row.id, 40)])
-    columns += [("text", "Period"), ("text", "Sample")]
+        more += [visible(row.period, 12)] if dated else []
+        rows.append([(way, small), *more, visible(row.id, 40)])
+    columns += [*([("text", "Period")] if dated else []), ("text", "Sample")]
     return table("Samples", columns, rows, "hf-samples hf-opens", whole=True)
 
 
@@ -621,7 +627,8 @@ def reasons_of_system(answers: Sequence[AnswerRow], split: SplitKey, links: Link
     parts = []
     for one in answers:
         where = inner_link(links.to("samples", split, sample=one.id), visible(one.id, 60))
-        title = el("summary", visible(one.id, 60), ", ", visible(one.prompt, 40))
+        asked = "" if one.prompt == SINGLE else f", {visible(one.prompt, 40)}"
+        title = el("summary", visible(one.id, 60), asked)
         parts.append(el("details", title, reason(one), el("p", "The sample: ", where)))
     return join([heading("In its own words", _OWN_WORDS), *parts])
 

@@ -157,7 +157,7 @@ def _answers_due(due: Due) -> list[str | Html]:
         if len(names) > 2
     ]
     fields = [ANSWERS[known.output] if (known := TASKS.get(task)) else "label" for task in due.ids]
-    said = "; ".join([*(["1, 0"] if len(labels) < fields.count("label") else []), *labels])
+    said = "; ".join([*(["1 or 0"] if len(labels) < fields.count("label") else []), *labels])
     meant = {"label": said, "text": "the response", "documents": "a list of their ids, the best first"}
     asked = [
         part
@@ -171,7 +171,7 @@ def _answers_due(due: Due) -> list[str | Html]:
 
 def what_is_due(due: Due, moment: datetime) -> Html:
     """The content of a submission, and the number of its samples."""
-    counts = " and ".join(f"{len(ids):,} of {task_title(task)}" for task, ids in due.ids.items())
+    counts = ", ".join(f"{len(ids):,} of {task_title(task)}" for task, ids in due.ids.items())
     one = " One task is enough; within a task every sample is due." if len(due.ids) > 1 else " Every sample is due."
     steps = (
         el("li", el("code", due.files.jsonl), f" (or {due.files.csv}): a line with ", el("code", "id"), " and ",
@@ -186,7 +186,7 @@ def what_is_due(due: Due, moment: datetime) -> Html:
         closed = notice("Check only.", f"{_name(due)} {why}")
     about = (
         f"Two files. Start from the templates: they hold every id of {_name(due)}, without labels. The samples "
-        "themselves are in the quarter's public release."
+        "themselves are in its public release."
     )
     return join([closed, heading("What to submit", about), el("ol", *steps)])
 

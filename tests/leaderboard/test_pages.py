@@ -56,8 +56,12 @@ def test_the_site_opens_on_a_living_task_though_names_of_data_sets_sort_behind_q
 @pytest.mark.parametrize(
     ("task", "split", "asked"),
     [
-        ("x-notes", "main", "id and label (1, 0, or null for no answer) for each"),
-        ("x-notes", "prospective", "id and label (1, 0, or null for no answer) and probabilities (one for each class)"),
+        ("x-notes", "main", "id and label (1 or 0, or null for no answer) for each"),
+        (
+            "x-notes",
+            "prospective",
+            "id and label (1 or 0, or null for no answer) and probabilities (one for each class)",
+        ),
         ("corrections", "main", "id and text (the response, or null"),
         ("scifact-retrieval", "main", "id and documents (a list of their ids, the best first, or null"),
     ],

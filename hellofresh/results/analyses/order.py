@@ -157,7 +157,7 @@ def temporal_consistency(panel: Panel) -> AnalysisResult:
     result = Findings(panel, notes=[about_gaps])
     short = {period: period.rsplit("-", 1)[-1] for period in periods}  # without the year: `W14`, `04`
     for system in panel.systems:
-        regime = "a rule without a language model" if system.regime in {"none", ""} else system.regime
+        regime = "no language model" if system.regime in {"none", ""} else system.regime
         for period in periods:
             found = measure(panel, system.headline, panel.periods == period)
             if found is not None:

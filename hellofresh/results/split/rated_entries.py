@@ -140,7 +140,7 @@ def rated_entries(study: RatedStudy, task: Task, kind: JudgeKind, criterion: Cri
             regime="not stated",
             smoke_test=False,
             knowledge_cutoff="unknown",
-            about=f"Its responses were rated by {study.rubric.title.lower()}.",
+            about=f"Its responses were rated by this rubric: {study.rubric.title}.",
             origin=f"{study.files.edition}/{system}",
             outputs={SINGLE: outputs[system]},
             numbers={SINGLE: {task.headline.name: numbers[system]}},
