@@ -6,9 +6,10 @@ import argparse
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from pkgutil import resolve_name
 from tempfile import TemporaryDirectory
 
-from collectors import sample
+from collectors import FITS, sample
 from collectors.jobs import JobRequest, notes_source
 from collectors.notes import fill_texts
 from collectors.notes.snapshot import PUBLIC_URL, DumpRequest, DumpSnapshot, download
@@ -51,6 +52,12 @@ def collect(options: argparse.Namespace, output: CommandOutput) -> int:
         show_collected(output, report)
     output.text(f"candidates: {workspace.candidates(job.task.name, job.quarter)}")
     return 0
+
+
+def fit(options: argparse.Namespace, output: CommandOutput) -> int:
+    """Run the command of what is learnt from a dump before notes are collected."""
+    done: int = resolve_name(FITS[options.task].command)(options, output)
+    return done
 
 
 def archive_notes(options: argparse.Namespace, output: CommandOutput) -> int:

@@ -137,7 +137,7 @@ ROWS = {
         "from contextlib import nullcontext; from types import SimpleNamespace as Some\n"
         "from hellofresh.cli.arguments import command_line; from hellofresh.config import Settings\n"
         "from hellofresh.pipeline.release import fit_voters\n"
-        "assert command_line('collect').parse_args(['collect', 'loud', '--quarter', '2026Q2']).run == 'loud:command'\n"
+        "assert command_line('collect').parse_args(['collect', 'loud', '--quarter', '2026Q2']).task == 'loud'\n"
         "show = Some(progress=lambda words: nullcontext(Some(line=print)))\n"
         "assert 'Q is loud' in fit_voters(Some(show=show, workspace=None), Settings(), 'Q')",
         {"hellofresh.fits": "loud:LOUD"},

@@ -167,8 +167,7 @@ class Command:
             place.add_argument(*one.names, **one.words)
         self.more(parser)
         if isinstance(parser, CommandParser) and (several := parser.variants) is not None:
-            own = several.handlers.items()  # those of other packages name their whole module
-            several.handlers = {name: run if "." in run else f"{home}{run}" for name, run in own}
+            several.handlers = {name: f"{home}{run}" for name, run in several.handlers.items()}
 
 
 def command(name: str, about: str, run: str, *options: Argument, **more: Any) -> Command:

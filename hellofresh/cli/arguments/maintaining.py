@@ -35,7 +35,7 @@ def _number_or_all(text: str) -> int | str:
 
 def _add_collect(parser: argparse.ArgumentParser) -> None:
     """Add the living task as the first argument, and the options of each."""
-    handlers = dict.fromkeys(LIVING, "sources:collect") | {fit.name: fit.command for fit in FITS.values()}
+    handlers = dict.fromkeys(LIVING, "sources:collect") | dict.fromkeys(FITS, "sources:fit")
     tasks = Variants(parser, "task", handlers, f"what to collect: {', '.join(handlers)}")
     of_tasks = dict.fromkeys(LIVING, False)
     about = "also keep undecided samples, for 'hellofresh release prospective'"

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from made.voters import VotersWorld, draw_voters, participant, write_dump
 from scipy.stats import spearmanr
 
+from benchmarks.made.voters import VotersWorld, draw_voters, participant, write_dump
 from collectors.notes import NotesSettings, NotesSource, collect
 from collectors.notes.bridged import BRIDGED_NOTES, BridgedNote, voter_facts
 from hellofresh.cli import main
@@ -316,7 +316,7 @@ def test_the_command_reads_columns_by_the_names_that_the_settings_give(
     monkeypatch.setenv("HELLOFRESH_DATA", "data")
     words = ["collect", "ratings", "--quarter", str(QUARTER), "--dump", str(made)]
     assert main(words) == 1
-    Path("hellofresh.toml").write_text('[sources.x-notes]\ncolumns = { helpfulnessLevel = "rated" }\n')
+    Path("hellofresh.toml").write_text('[sources.x-notes]\ndump = "dump"\ncolumns = { helpfulnessLevel = "rated" }\n')
     assert main(words) == 0 and list(Path("data", "bridging").glob("*.parquet"))
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made.voters import draw_liked, draw_written
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
+from benchmarks.made.voters import draw_liked, draw_written
 from collectors.notes.labels import AI_STATES
 from collectors.notes.tables import ENROLLMENT, NOTES
 from hellofresh.core.errors import SourceError
