@@ -583,7 +583,7 @@ def _sentence(scores: ItemScores, found: Differences, order: Ints, baseline: str
     head = f"{ahead} with {found.values[lead]:.3f} on {len(scores.items):,} items"
     alike = [k for k in alike if k not in level]
     apart = (("significantly", worse), ("not significantly", alike))
-    claims = ", ".join(f"{how} ahead of {named(some)}" for how, some in apart if some)
+    claims = "; ".join(f"{how} ahead of {named(some)}" for how, some in apart if some)
     return f"{head}: {claims} (adjusted p < .05)." if claims else f"{head}."
 
 

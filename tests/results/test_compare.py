@@ -532,7 +532,7 @@ def test_intervals_p_values_ranks_and_the_sentence_agree(start: int) -> None:
             assert (row["rank_low"], row["rank_high"]) == (1 + better, len(names) - worse)
             assert math.isnan(row["low"]) or row["low"] - 1e-9 <= row["mean"] <= row["high"] + 1e-9
         if not found.sentence.startswith("The verdict depends"):
-            over = re.search(r": significantly ahead of (.*?)(?:, not significantly| \(adjusted)", found.sentence)
+            over = re.search(r": significantly ahead of (.*?)(?:; not significantly| \(adjusted)", found.sentence)
             won = [two for one, two in beats if one == leader]
             assert (set(over[1].split(", ")) if over else set()) == set(won) or len(won) > 6
         assert ("would take" in " ".join(found.notes)) <= ((leader, found.table["system"][1]) not in beats)

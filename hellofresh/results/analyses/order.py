@@ -131,7 +131,7 @@ def _about_quarters(panel: Panel, over: OverQuarters) -> list[str]:
     if over.excess_p is not None:
         lines.append(
             "Is a hard quarter equally hard for every system? The differences exceed sampling with "
-            f"p = {over.excess_p:.2f}; a small p speaks against comparing quarters this way."
+            f"p = {over.excess_p:.2f}; a small p is evidence against comparing quarters so."
         )
     if over.few:
         lines.append("The limits of adjusted scores rest on few quarters and are rough.")
