@@ -1,7 +1,8 @@
 """Collectors: they turn stored sources into candidates of living tasks.
 
 `LIVING` declares each living task once, with the settings whose options `hellofresh collect` accepts for it; those of
-other packages are named by entry points of the group `hellofresh.collectors`.
+other packages are named by entry points of the group `hellofresh.collectors`. `FITS` declares what is learnt from a
+dump of notes before they are collected (group `hellofresh.fits`).
 `release run` and `quarter run` collect every task whose sources are configured. Importing this package loads no
 collector, since help and completion must start quickly.
 """
@@ -59,3 +60,26 @@ _TASKS = (
 LIVING: Registry[LivingTask] = Registry(
     "living task", "hellofresh.collectors", ((task.name, task) for task in _TASKS), lambda _, task: task.name
 )
+
+
+@dataclass(frozen=True, slots=True)
+class NotesFit:
+    """What is learnt from a dump of Community Notes before its notes are collected, such as facts on their labels.
+
+    Attributes:
+        name: `hellofresh collect NAME` does it for a named dump.
+        about: one sentence for the help of `hellofresh collect`.
+        command: `module:name` of that command.
+        settings: classes of settings whose options it accepts.
+        configured: `module:name` of the function that does it for a quarter of the configured notes, unless nothing has
+            changed: given workspace, settings, quarter and progress, it returns a sentence on the outcome, or "".
+    """
+
+    name: str
+    about: str
+    command: str
+    settings: tuple[type, ...]
+    configured: str
+
+
+FITS: Registry[NotesFit] = Registry("fit of notes", "hellofresh.fits", (), lambda _, fit: fit.name)

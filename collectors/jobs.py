@@ -17,8 +17,6 @@ from pkgutil import resolve_name
 from typing import Any, TypeVar
 
 from collectors import LIVING, notes, sample, wikipedia
-from collectors.notes.bridging import TABLES, BridgingReport, collect_bridging
-from collectors.notes.dump_files import find_shards
 from collectors.notes.snapshot import PUBLIC_URL, newest_snapshot
 from collectors.settings import NotesAsked, defaults_of, settings_from
 from collectors.wikipedia.source import EditSampling, LiveSource, check_contact, read_titles
@@ -32,7 +30,7 @@ from hellofresh.core.errors import (
     UsageError,
     missing_extra,
 )
-from hellofresh.core.executors import Pool, asked_pool, process_pool
+from hellofresh.core.executors import Pool, asked_pool
 from hellofresh.core.files import sha256_file
 from hellofresh.core.makers import makers
 from hellofresh.core.quarters import Quarter
@@ -41,8 +39,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.web.pictures import MediaPictures, open_pictures
 from hellofresh.evidence.web.store import user_agent
 from hellofresh.releases.candidates import Collection
-from hellofresh.releases.collection import CollectionJob, stamp
-from hellofresh.releases.draw.escrow import Escrow
+from hellofresh.releases.collection import CollectionJob
 from hellofresh.releases.life.manifest import BUNDLED
 from hellofresh.tasks import TASKS
 
@@ -292,51 +289,6 @@ def fault_of_dump(dump: Path, settings: Settings) -> HelloFreshError | None:
     except SourceError as error:
         return error
     return None
-
-
-def collect_ratings(workspace: Workspace, dump: Path, quarter: Quarter, **options: Any) -> BridgingReport:
-    """Fit a dump's ratings into the workspace's table of a quarter; options as of `collect_bridging`."""
-    return collect_bridging(
-        dump,
-        quarter,
-        output=workspace.bridging(quarter),
-        folder=workspace.root / "private" / "ratings",
-        key=bytes.fromhex(Escrow.of_workspace(workspace).salt("participants")),
-        **options,
-    )
-
-
-def configured_ratings(workspace: Workspace, settings: Settings, quarter: Quarter, progress: Progress) -> str:
-    """Fit the ratings of the configured notes unless nothing has changed; returns a sentence on the outcome, or ''.
-
-    Raises:
-        HelloFreshError: if a file is broken.
-    """
-    source = configured_notes_source(workspace, settings)
-    if source is None or settings.sources.x_notes is None:
-        return ""
-    shards = {table: find_shards(source.dump, table.stem, table.subfolder) for table in TABLES}
-    if not shards[TABLES[-1]]:
-        fix = "set ratings = true under [sources.x-notes], or run: hellofresh archive x-notes --ratings"
-        return f"no voters are fitted for {quarter}: the dump has no ratings. To download them, {fix}"
-    claimed = settings.sources.x_notes.claimed
-    names = sorted(Path(claimed).glob("*.json")) if claimed else []
-    files = [*(shard.path for found in shards.values() for shard in found), *names]
-    inputs = [*(stamp(path) for path in files), *sorted(source.columns.items())]
-    stage = Stage.of(workspace, f"ratings/{quarter}", inputs, makers(collect_bridging.__module__))
-    if stage.is_current():
-        return ""
-    # Another process for a single shard takes longer to start than to read it.
-    pool = process_pool(min(2, os.cpu_count() or 1)) if len(shards[TABLES[-1]]) > 1 else None
-    more = {"claims": Path(claimed) if claimed else None, "aliases": source.aliases}
-    try:
-        found = collect_ratings(workspace, source.dump, quarter, pool=pool, progress=progress, **more)
-    except SourceError as error:
-        if error.code not in {"no-ratings", "too-few-ratings"}:
-            raise
-        return f"no voters are fitted for {quarter}: {error.what}"
-    stage.record([workspace.bridging(quarter)])
-    return f"{found.ratings:,} ratings fitted: {found.fitted:,} of {found.notes:,} notes of {quarter} have an intercept"
 
 
 def notes_source(

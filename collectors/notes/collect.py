@@ -13,7 +13,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import polars as pl
 
-from collectors.notes.bridging import BRIDGED_NOTES, BridgedNote, read_bridging, voter_facts
+from collectors.notes.bridged import BRIDGED_NOTES, BridgedNote, read_bridging, voter_facts
 from collectors.notes.dump_files import files_by_manifest, find_shards, source_files
 from collectors.notes.labels import (
     AUTHOR,

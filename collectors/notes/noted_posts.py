@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from collectors.notes.bridging import read_bridging
+from collectors.notes.bridged import read_bridging
 from collectors.notes.collect import (
     REASONS,
     NoteRow,

@@ -10,11 +10,13 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from itertools import product
+from pkgutil import resolve_name
 from typing import Any
 
 import polars as pl
 
-from collectors.jobs import bundled_jobs, configured_ratings
+from collectors import FITS
+from collectors.jobs import bundled_jobs
 from hellofresh.config import EvaluateSettings, Settings
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition, Frozen
@@ -348,9 +350,15 @@ def _collect_and_build(steps: Steps, settings: Settings, asked: SourceRequest) -
 
 
 def fit_voters(steps: Steps, settings: Settings, quarter: Quarter) -> str:
-    """Fit the rating model of the configured notes to a quarter before its collection; returns a message or ''."""
-    with steps.show.progress(f"collect ratings {quarter}") as bar:
-        return configured_ratings(steps.workspace, settings, quarter, bar.line)
+    """Do what is learnt from the configured notes of a quarter before their collection; returns a message or ''."""
+    said = []
+    for fit in FITS.values():
+        with steps.show.progress(f"collect {fit.name} {quarter}") as bar:
+            said.append(resolve_name(fit.configured)(steps.workspace, settings, quarter, bar.line))
+    configured = settings.sources.x_notes
+    if configured is not None and configured.ratings and not FITS:
+        said.append(f"no voters are fitted for {quarter}: no installed package fits ratings")
+    return "; ".join(filter(None, said))
 
 
 def collect_and_build(steps: Steps, settings: Settings, job: CollectionJob, *, named: bool = False) -> Built | None:

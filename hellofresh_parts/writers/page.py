@@ -10,6 +10,7 @@ from hellofresh.results.note_writers import LEAST_POSTS, NoteWriter, WriterKind
 from hellofresh.results.split.tables import PairDifference
 from leaderboard.components.markup import DASH, Html, el, heading, named
 from leaderboard.components.ranking import APART, RankingPicture, front_of
+from leaderboard.components.scale import signed
 from leaderboard.components.tables import Cell, Column, definitions, scrolled, table
 from leaderboard.export.one_file import one_page
 from leaderboard.views.visit import Page, Visit, where
@@ -41,14 +42,8 @@ def _signed(value: float | None, low: float | None, high: float | None) -> Cell:
     """A difference over its interval; a dash if unknown."""
     if value is None:
         return DASH
-    limits = "not known" if low is None or high is None else f"{_plus(low, 2)} to {_plus(high, 2)}"
-    return _plus(value), limits
-
-
-def _plus(value: float, decimals: int = 3) -> str:
-    """A difference with its sign, as on the other pages: a minus sign, not a hyphen, and none of zero."""
-    text = f"{value:+z.{decimals}f}".replace("-", "\N{MINUS SIGN}")
-    return text if text.strip("+.0") else text.removeprefix("+")
+    limits = "not known" if low is None or high is None else f"{signed(low, decimals=2)} to {signed(high, decimals=2)}"
+    return signed(value), limits
 
 
 def _chance(value: float | None) -> str:
@@ -86,7 +81,7 @@ def _front(writers: Sequence[NoteWriter], pairs: Sequence[PairDifference]) -> li
     level = [(one.one, one.two) for one in close if {one.one, one.two} <= ranked.keys()]
     picture = RankingPicture.of_rows(rows, level, "people's notes")
     front = front_of(picture.lines, picture.scale)
-    above = f"{_plus(rows[0]['mean'])} in X's score against people's notes on the same posts."
+    above = f"{signed(rows[0]['mean'])} in X's score against people's notes on the same posts."
     return [front.draw(front.said or above), picture.draw()] if front else []
 
 
@@ -135,9 +130,8 @@ def _gain(row: NoteWriter) -> list[Html]:
     """The gain of the first note on a post."""
     if row.gain is None or row.gain_low is None or row.gain_high is None:
         return []
-    gained = (
-        f"The first note on a post scores {_plus(row.gain)} ({_plus(row.gain_low, 2)} to {_plus(row.gain_high, 2)}) "
-    )
+    limits = f"{signed(row.gain_low, decimals=2)} to {signed(row.gain_high, decimals=2)}"
+    gained = f"The first note on a post scores {signed(row.gain)} ({limits}) "
     return [el("p", f"{gained}against later ones by the same writer. One column takes this gain out; ranks do not.")]
 
 

@@ -128,11 +128,8 @@ class DataTable:
 def drawn_table(data: DataTable) -> Html:
     """The visible columns of a table of values as HTML, for the copy."""
     shown = [column for column in data.columns if column.shown]
-    kinds = {"#": "rank"}
-    columns = [
-        (kinds.get(one.title, "name" if one.pinned else "number" if one.number_format else "text"), one.title)
-        for one in shown
-    ]
+    columns = [("name" if one.pinned else "number" if one.number_format else "text", one.title) for one in shown]
+    columns[:1] = [("rank", "#")] if columns[0][1] == "#" else columns[:1]
     rows = zip(*([_said(one, value) for value in one.series()] for one in shown), strict=True)
     return scrolled(table(data.title, columns, rows, "hf-standings"))
 

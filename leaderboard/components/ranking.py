@@ -194,12 +194,8 @@ def _lane(line: Line, drawn: Scale, colours: Mapping[str, int], *, is_named: boo
     name = None
     if is_named:
         regime = el("small", f" {about}") if (about := regime_beside(entry)) else None
-        before, after = f"{100 * low:.2f}%", f"{100 * high:.2f}%"
-        side = (
-            f"right:{100 * (1 - low):.2f}%;max-width:{before}"
-            if low > 1 - high
-            else f"left:{after};max-width:calc(100% - {after})"
-        )
+        room, edge = max((low, "right"), (1 - high, "left"))
+        side = f"{edge}:{100 * (1 - room):.2f}%;max-width:{100 * room:.2f}%"
         name = el("span", named(entry.name, 28), regime, style=side)
     style = f"--low:{100 * low:.2f}%;--width:{100 * (high - low):.2f}%;--at:{100 * at:.2f}%"
     return el("div", el("i"), name, class_=kind, style=style, title=f"{visible(entry.name, 60)}: {_said(line)}")
@@ -397,6 +393,8 @@ class RankingPicture:
             said.append("Hollow: uploaded; the answers to these samples can be looked up.")
         said += [ROUGH_SAID] if any(line.mark for line in lines) else []
         said += [f"Dashed: {self.scale.constant}."] if self.scale.constant else []
+        behind = {"one person": self.scale.people, "the ceiling": self.scale.ceiling}
+        said += [f"Line in a band: {name}." for name, known in behind.items() if known]
         said += ["Cost for 1,000 samples."] if any(cost is not None for cost in prices(lines)) else []
         return el("p", " ".join(said), class_="hf-caption")
 

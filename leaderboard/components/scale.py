@@ -153,6 +153,12 @@ def figure(value: float, metric: str, decimals: int = 3) -> str:
     return f"{value:z.{1 if metric in _wide() else decimals}f}".replace("-", "\N{MINUS SIGN}")
 
 
+def signed(value: float, metric: str = "", decimals: int = 3) -> str:
+    """A difference with its sign, as `figure` writes it; zero has none."""
+    text = figure(abs(value), metric, decimals)
+    return text if float(text) == 0 else ("+" if value > 0 else "\N{MINUS SIGN}") + text
+
+
 @lru_cache
 def _wide() -> frozenset[str]:
     """Names and titles of metrics whose values have two or three digits before the decimal point."""

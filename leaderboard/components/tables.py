@@ -69,9 +69,10 @@ def span(low: str, high: str) -> str:
 
 def estimated(found: Estimate | None, form: str = ".3f", limits: str = "") -> Cell:
     """A number with its interval below it, by a format of each; a dash if it is unknown."""
+    value = DASH if found is None else format(found.value, form).replace("-", "\N{MINUS SIGN}")
     if found is None or found.low is None or found.high is None:
-        return DASH if found is None else format(found.value, form)
-    return format(found.value, form), span(format(found.low, limits or form), format(found.high, limits or form))
+        return value
+    return value, span(format(found.low, limits or form), format(found.high, limits or form))
 
 
 def cell(kind: str, label: Text, content: Cell, group: str = "") -> Html:

@@ -27,7 +27,7 @@ from leaderboard.components.markup import (
 )
 from leaderboard.components.parts import DataTable
 from leaderboard.components.ranking import APART
-from leaderboard.components.scale import Scale, figure, plain_scale, scale_of
+from leaderboard.components.scale import Scale, figure, plain_scale, scale_of, signed
 from leaderboard.components.standings import (
     ONLY_UPLOADS,
     Line,
@@ -237,25 +237,19 @@ def _against_baselines(
 
 
 def _size(pair: Pair | None, scale: Scale) -> str:
-    return "" if pair is None else f"{_signed(pair.difference, scale)}, {_limits(pair, scale)}, {_p_value(pair)}"
+    return "" if pair is None else f"{signed(pair.difference, scale.title)}, {_limits(pair, scale)}, {_p_value(pair)}"
 
 
 def _limits(pair: Pair, scale: Scale) -> str:
     """The interval of a difference, or a note that it is unknown."""
     if pair.high - pair.low >= 2 * (scale.high - scale.low):
         return "samples of one cluster, too few for an interval"
-    return f"95% interval {_signed(pair.low, scale)} to {_signed(pair.high, scale)}"
+    return f"95% interval {signed(pair.low, scale.title)} to {signed(pair.high, scale.title)}"
 
 
 def _p_value(pair: Pair) -> str:
     p_value = 1.0 if pair.adjusted is None else pair.adjusted
     return f"{f'p = {p_value:.3f}' if p_value >= 0.001 else 'p < 0.001'}, adjusted for all pairs"
-
-
-def _signed(value: float, scale: Scale) -> str:
-    """A difference with its sign; a minus sign, not a hyphen."""
-    text = figure(abs(value), scale.title)
-    return text if float(text) == 0 else ("+" if value > 0 else "\N{MINUS SIGN}") + text
 
 
 def _compose(visit: Visit) -> None:
@@ -335,7 +329,7 @@ def _every_two(visit: Visit, split: SplitKey, known: Sequence[str]) -> Html:
     for one in known:
         against = visit.board.against(split, one)
         tested = [pair if pair and not math.isnan(pair.difference) else None for pair in map(against.get, known)]
-        cells = [(_signed(pair.difference, scale), _p_value(pair)) if pair else DASH for pair in tested]
+        cells = [(signed(pair.difference, scale.title), _p_value(pair)) if pair else DASH for pair in tested]
         rows.append([named(entries[one].name, 40), *cells])
     columns: list[Column] = [("name", "System"), *(("number", named(entries[two].name, 24)) for two in known)]
     said = "The system of the row minus that of the column, with p-values adjusted for all pairs on the board."
@@ -410,7 +404,7 @@ def _better(pair: Pair, both: _Both, scale: Scale) -> Html:
         much = figure(abs(ahead.difference), scale.title)
         surely = f" by {much} in {scale.title} ({_limits(ahead, scale)}); {_p_value(pair)}."
         return el("p", *names, surely, " The choice of samples does not explain the difference.", class_="hf-verdict")
-    said = f"{_signed(pair.difference, scale)} ({_limits(pair, scale)}); {_p_value(pair)}."
+    said = f"{signed(pair.difference, scale.title)} ({_limits(pair, scale)}); {_p_value(pair)}."
     differ = f": the difference in {scale.title} is {said}"
     return el("p", "The two ", el("strong", "do not differ significantly"), differ, class_="hf-verdict")
 
@@ -438,9 +432,9 @@ def _differences(pairs: Mapping[Html | str, Pair], scale: Scale, what: str) -> H
     columns: list[Column] = [("name", what), ("number", "Difference"), ("drawn", difference_scale(reach))]
     rows = []
     for about, pair in pairs.items():
-        limits = f"{_signed(pair.low, scale)} to {_signed(pair.high, scale)}"
+        limits = f"{signed(pair.low, scale.title)} to {signed(pair.high, scale.title)}"
         low, high = (pair.low, pair.high) if not _is_same(pair) else (0.0, 0.0)
-        difference = _signed(pair.difference, scale), limits if not _is_same(pair) else "identical answers"
+        difference = signed(pair.difference, scale.title), limits if not _is_same(pair) else "identical answers"
         drawn = difference_bar(pair.difference, low, high, reach)
         kind = "hf-total" if about == _WHOLE else None
         rows.append(Marked(kind, [about, difference, drawn, f"{pair.n:,}"]))

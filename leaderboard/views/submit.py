@@ -58,24 +58,23 @@ def _compose(visit: Visit) -> None:
 
 def _without_server(visit: Visit) -> Html:
     """Open tasks, the templates, and the commands that check and submit."""
-    dues = [due for due in reversed(load_dues(visit.board.folder)) if any(due.ids.values())]
+    every = load_dues(visit.board.folder)
+    dues = [due for due in reversed(every) if any(due.ids.values())]
     waiting = [due for due in dues if due.calendars and due.revealed < due.ids.keys()]
     frozen = [due for due in dues if not due.edition.is_living]
     shown: list[Html] = [el("p", _PROVES)]
-    shown += [] if waiting else [el("p", "No quarter accepts predictions at the moment.")]
+    then = (f" {_name(due)} opens on {_time(_opens(due))}." for due in every if due.calendars and due not in dues)
+    shown += [] if waiting else [el("p", "No quarter accepts predictions at the moment.", *then)]
     for due in waiting:
         # Pages do not depend on the time of rendering: unrevealed quarters are shown as on their first day.
-        opens = min(calendar.opens for calendar in due.calendars.values())
-        shown += [opening([due], opens), what_is_due(due, opens), _templates(visit, due), _commands(due)]
+        shown += [opening([due], _opens(due)), what_is_due(due, _opens(due)), _templates(visit, due), _commands(due)]
     if frozen:
         about = "Predictions are accepted at any time; responses are scored once people have rated them."
         shown.append(heading("Frozen data sets", about))
-        shown += (el("details", el("summary", str(due.edition)), *_of_frozen(visit, due)) for due in frozen)
+        for due in frozen:
+            parts = what_is_due(due, datetime.max.replace(tzinfo=UTC)), _templates(visit, due), _commands(due)
+            shown.append(el("details", el("summary", str(due.edition)), *parts))
     return join(shown)
-
-
-def _of_frozen(visit: Visit, due: Due) -> tuple[Html, ...]:
-    return what_is_due(due, datetime.max.replace(tzinfo=UTC)), _templates(visit, due), _commands(due)
 
 
 def _templates(visit: Visit, due: Due) -> Html:
@@ -180,15 +179,18 @@ def what_is_due(due: Due, moment: datetime) -> Html:
     )  # fmt: skip
     closed = None
     if not due.takes(moment):
-        opens = min(calendar.opens for calendar in due.calendars.values())
         why = f"accepted predictions {_until(due)}. You can still check files against it, but not submit them."
-        why = f"opens on {_time(opens)}." if moment < opens else why
+        why = f"opens on {_time(_opens(due))}." if moment < _opens(due) else why
         closed = notice("Check only.", f"{_name(due)} {why}")
     about = (
         f"Two files. Start from the templates: they hold every id of {_name(due)}, without labels. The samples "
         "themselves are in its public release."
     )
     return join([closed, heading("What to submit", about), el("ol", *steps)])
+
+
+def _opens(due: Due) -> datetime:
+    return min(calendar.opens for calendar in due.calendars.values())
 
 
 def _name(due: Due) -> str:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from collectors.notes.ratings import read_ratings
 from collectors.settings import EditsSettings
 from collectors.wikipedia.collect import collect as collect_edits
 from collectors.wikipedia.export import LOSSES, NO_USER
@@ -20,6 +19,7 @@ from collectors.wikipedia.site import WikiSite
 from collectors.wikipedia.source import LiveSource
 from hellofresh.core.intake import Intake
 from hellofresh.core.quarters import Quarter
+from hellofresh_parts.voters.ratings import read_ratings
 from tests.collectors.notes.conftest import HELPFUL, NOT_HELPFUL, Dump, run
 from tests.collectors.wikipedia.conftest import Wiki
 from tests.doors import Door, Passed

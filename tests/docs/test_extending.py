@@ -64,6 +64,14 @@ class Source(Strict):
 
 LIVING = LivingTask("rumours", "Collect rumours.", "heard:jobs", ())
 """
+LOUD = """
+from collectors import NotesFit
+
+LOUD = NotesFit("loud", "find loud notes.", "loud:command", (), "loud:configured")
+
+def configured(workspace, settings, quarter, progress):
+    return f"{quarter} is loud"
+"""
 SEARCH = """
 class Search:
     name = "my-search"
@@ -124,6 +132,16 @@ ROWS = {
         "assert Settings.model_validate({'sources': {'rumours': {'file': 'f'}}}).sources.tasks == ['rumours']",
         {"hellofresh.collectors": "heard:LIVING", "hellofresh.settings": "sources.rumours = heard:Source"},
         {"heard.py": HEARD},
+    ),
+    "a fit of ratings": Row(
+        "from contextlib import nullcontext; from types import SimpleNamespace as Some\n"
+        "from hellofresh.cli.arguments import command_line; from hellofresh.config import Settings\n"
+        "from hellofresh.pipeline.release import fit_voters\n"
+        "assert command_line('collect').parse_args(['collect', 'loud', '--quarter', '2026Q2']).task == 'loud'\n"
+        "show = Some(progress=lambda words: nullcontext(Some(line=print)))\n"
+        "assert 'Q is loud' in fit_voters(Some(show=show, workspace=None), Settings(), 'Q')",
+        {"hellofresh.fits": "loud:LOUD"},
+        {"loud.py": LOUD},
     ),
     "a regime": Row(
         "from hellofresh.runs.regimes import get_regime; assert get_regime('objection').ceiling(4) == 5",

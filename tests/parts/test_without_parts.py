@@ -32,9 +32,10 @@ def typed(tmp_path: Path) -> Typed:
 def test_the_version_lists_what_is_registered_and_nothing_where_all_is_left_out(typed: Typed) -> None:
     own = registered()
     assert own["commands"][0].startswith("proxy (fresh-decisions ")
-    assert {"collectors", "commands", "endpoints", "pages", "settings", "tables"} <= own.keys()
+    assert {"collectors", "commands", "endpoints", "fits", "pages", "settings", "tables"} <= own.keys()
     assert typed("--version").stdout.count("\n") == 1
     assert "no command 'proxy'" in typed("proxy", "--help").stderr
+    assert "no task 'ratings'" in typed("collect", "ratings", "--quarter", "2026Q2", "--dump", "d").stderr
     assert "no task 'claims'" in typed("collect", "claims", "--quarter", "2026Q2", "--feed", "f").stderr
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from collectors.notes import NotesSettings, NotesSource, collect
-from collectors.notes.bridging import VOTER_FACTS
+from collectors.notes.bridged import VOTER_FACTS
 from hellofresh.core.errors import SourceError, UsageError
 from hellofresh.core.quarters import parse_utc
 from tests.collectors.notes.conftest import QUARTER, run
