@@ -16,10 +16,10 @@ import argparse
 import numpy as np
 from made.voters import VotersWorld, draw_voters
 
-from hellofresh.results.ceiling import reached
 from hellofresh.stats.bridging import BridgingSettings, NoteStatus, chance_if_decided, fit_bridging, redraws, statuses
 from hellofresh.stats.bridging import _rising as rising
 from hellofresh.tasks import get_task
+from hellofresh_parts.voters.ceiling import reached
 
 NARROW = BridgingSettings(
     crh_threshold=0.18, crh_threshold_no_high_vol=-9.0, factor_threshold=9.0, min_net_helpful=-(10**6),
@@ -27,8 +27,7 @@ NARROW = BridgingSettings(
     crnh_threshold_nm_intercept=-9.0, crnh_side_ratings=10**6,
 )  # fmt: skip
 
-_KNOWN = 120
-"""Samples of raters that determine the truth."""
+_KNOWN = 120  # samples of raters that determine the truth
 RULES = {"X": BridgingSettings(), "narrow": NARROW}
 
 

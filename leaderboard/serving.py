@@ -26,8 +26,7 @@ from leaderboard.export.folder import read_listing
 
 BOARD_VARIABLE = "HELLOFRESH_BOARD"
 """Environment variable for another board than the workspace's, such as the maintainers' own."""
-_PATIENCE_S = 3.0
-"""How long a visitor waits for a page being made before seeing a notice."""
+_PATIENCE_S = 3.0  # how long a visitor waits for a page being made before seeing a notice
 
 
 def board_folder() -> Path:

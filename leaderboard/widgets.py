@@ -25,10 +25,8 @@ from leaderboard.components.parts import (
 )
 from leaderboard.components.tables import as_csv, as_json, as_latex, is_same, line_above
 
-_ROW, _HEAD, _MOST_ROWS = 35, 38, 16
-"""Pixels of a row and of the head, and maximal visible rows."""
-_LONG, _LONGEST = 10, 92
-"""Characters from which a title is long, and pixels of such a column of numbers."""
+_ROW, _HEAD, _MOST_ROWS = 35, 38, 16  # pixels of a row and of the head, and maximal visible rows
+_LONG, _LONGEST = 10, 92  # characters from which a title is long, and pixels of such a column of numbers
 
 
 def show_table(table: DataTable) -> tuple[str, ...]:
@@ -184,7 +182,7 @@ def _from_address(name: str, options: Collection[str] | None = None) -> str:
     asked = st.query_params.get(name, ALL)[:400]
     if options is not None and asked not in options:
         del st.query_params[name]
-        st.text(f"The address asked for {name} “{asked[:60]}”, which is not here: left out.")
+        st.text(f"The address asked for {name} “{asked[:60]}”, which is not here, so it was ignored.")
         asked = ALL
     st.session_state[f"box-{name}"] = asked
     return f"box-{name}"

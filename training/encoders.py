@@ -42,7 +42,7 @@ from training.rerankers import RerankerTraining, TrainedReranker, equation_1
 from training.reward_models import RewardTraining, TrainedReward, divide
 from training.run import OnRow, Training
 
-_TOKENS = 128
+_TOKENS = 128  # a claim and a sentence; longer inputs cost with their square
 
 
 class _Equation1(nn.Module):  # type: ignore[misc]  # the library is not type-checked

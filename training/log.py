@@ -19,7 +19,12 @@ from scipy.stats import linregress
 from hellofresh.core.files import read_model, read_models, write_bytes, write_json, write_jsonl
 from hellofresh.stats.intervals import t_quantile
 
-_LEAST = 5
+_LEAST = 5  # fewer points of a curve show no trend
+# Each column's name in the trainers of libraries.
+_LOGGED_AS = {
+    "loss": "loss", "held_out_loss": "eval_loss", "reward": "reward", "judge": "rewards/judge/mean", "kl": "kl",
+    "length": "completions/mean_length", "entropy": "entropy", "ndcg": "eval_ndcg@10",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +52,6 @@ class LogRow:
     length: float | None = None
     entropy: float | None = None
     ndcg: float | None = None
-
-
-_LOGGED_AS = {
-    "loss": "loss", "held_out_loss": "eval_loss", "reward": "reward", "judge": "rewards/judge/mean", "kl": "kl",
-    "length": "completions/mean_length", "entropy": "entropy", "ndcg": "eval_ndcg@10",
-}  # fmt: skip
-"""Each column's name in the trainers of libraries."""
 
 
 def row_of(step: int, logs: Mapping[str, object]) -> LogRow | None:

@@ -41,8 +41,7 @@ from training.recipe import RewardRecipe
 
 FloatArray = NDArray[np.float64]
 _METRICS = (balanced_accuracy(2), accuracy(2), class_f1(2), class_precision(2), class_recall(2))
-_STRENGTHS = tuple(float(f"1e{power}") for power in range(-6, 2))
-"""Inverse regularisation strengths to try."""
+_STRENGTHS = tuple(float(f"1e{power}") for power in range(-6, 2))  # inverse regularisation strengths to try
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,8 @@ from hellofresh.core.files import canonical_json, read_json, remove_file, sha256
 from training.log import LogRow, known_values, row_of, write_log
 from training.recipe import Recipe, RewardRecipe, TuningRecipe
 
-SAVE_EVERY = 50
-_SEAL = "complete"
-"""A file written last to a checkpoint: without it, the checkpoint may be incomplete."""
+SAVE_EVERY = 50  # steps: what a lost machine costs, against the disk that a checkpoint takes
+_SEAL = "complete"  # a file written last to a checkpoint: without it, the checkpoint may be incomplete
 OnRow = Callable[[LogRow, int], None]
 """Called with each row of the log, and the total number of steps."""
 
@@ -161,7 +160,7 @@ class Watcher(TrainerCallback):  # type: ignore[misc]  # the library is not type
         write_log(self._run.folder / "log.jsonl", self.rows)
         self._run.on_row(row, state.max_steps)
         if row.kl is not None and row.kl > self._kl_bound:
-            self.stopped = f"stopped at step {row.step}: KL of {row.kl:.2f} nats a response, above {self._kl_bound:g}"
+            self.stopped = f"stopped at step {row.step}: KL of {row.kl:.2f} nats per response, above {self._kl_bound:g}"
             control.should_training_stop = True
 
     def on_evaluate(self, args: object, state: TrainerState, control: TrainerControl, **more: object) -> None:

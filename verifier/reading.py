@@ -14,15 +14,15 @@ import polars
 Row = dict[str, Any]
 Form = Any
 """The required form of a value, see `misfit`."""
-COUNT = range(2**63)
+COUNT = range(2**63)  # whole numbers of a signed 64-bit column
 SHA256 = re.compile("[0-9a-f]{64}")
 UTC_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 MOST_SHOWN = 100
 """Characters of a name or message."""
 MOST_FAULTS = 20
 """Faults reported for each file; further ones are counted."""
-MOST_LINE_BYTES = 10_000_000
-_MOST_LEVELS = 8
+MOST_LINE_BYTES = 10_000_000  # a line without an end must not fill memory
+_MOST_LEVELS = 8  # deeper ones would end Python's parser in its recursion limit
 _ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
@@ -145,7 +145,7 @@ def by_id(path: Path, form: Form, faults: list[str]) -> Iterator[tuple[str, Row]
             last = row["id"]
             yield last, row
         else:
-            what = "is there twice" if row["id"] == last else "is not in its place (sorted by id)"
+            what = "appears twice" if row["id"] == last else "is not in its place (sorted by id)"
             faults.append(f"line {number}: {quoted(row['id'])} {what}")
 
 

@@ -35,12 +35,12 @@ _LEAST_CHANCE = 0.01  # what was called impossible and happens would cost infini
 _LOG_LIMITS = (log(_LEAST_CHANCE), 0.0)
 WILSON, FISHER, NONE = "cluster Wilson", "cluster jackknife of Fisher's z", "none: one group only"
 """The methods of intervals in scores."""
+# The second number of a pair is for `_MANY` entries or more.
 _P_VALUE, _RESAMPLES, _DRAWS, _MANY = 0.05, (10_000, 2_000), (9_999, 1_999), 100
-"""The second number of a pair is for `_MANY` entries or more."""
-_BOOTSTRAP = 2_000
+_BOOTSTRAP = 2_000  # as published: more would give other limits
 _MANY_GROUPS = 2_000  # beyond this, draws are not kept: they would fill the memory
+# Effective groups below which a class, or logarithms, are few; variances up to the last are rounding errors.
 _LEAST_OF_CLASS, _LEAST_OF_LOGS, _ROUNDING = 12, 96, 1e-20
-"""Effective groups below which a class, or logarithms, are few; variances up to the last are rounding errors."""
 FloatArray = NDArray[np.float64]
 
 
@@ -129,7 +129,7 @@ class OwnMetric:
         """Effective number of equal-sized groups, shape (groups, k).
 
         For a mean over classes, that of the class in the fewest groups, where these are below 12; for
-        the log score an eighth, below 96; for numbers that are no counts, fewer than 12 where these are below 25 times
+        the log score an eighth, below 96; for numbers that are not counts, fewer than 12 where these are below 25 times
         the squared skewness.
         """
         worth = kish(self.size(table))

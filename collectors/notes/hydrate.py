@@ -24,7 +24,8 @@ from hellofresh.tasks.images import Media, media_of
 from hellofresh.tasks.samples import Sample, common_fields
 
 _COLUMNS = WantedColumns(("noteId",), texts=("summary",))
-_LARGEST_ID = 2**63 - 1
+_LARGEST_ID = 2**63 - 1  # X's ids are signed 64-bit numbers
+_TELL_EVERY = 50  # often enough to see that it goes on, seldom enough for a log
 
 
 def fill_texts(
@@ -98,9 +99,6 @@ def _identified(released: Sequence[x_notes.WithheldMedia], post: FoundPost) -> t
         return post.pictures
     pairs = zip(post.pictures, released, strict=True)
     return tuple(replace(now, sha256=then.sha256, bytes=then.bytes) for now, then in pairs)
-
-
-_TELL_EVERY = 50
 
 
 def with_pictures(

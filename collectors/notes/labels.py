@@ -21,17 +21,22 @@ LABELS = {"CURRENTLY_RATED_HELPFUL": 1, "CURRENTLY_RATED_NOT_HELPFUL": 0}
 _UNDECIDED = "NEEDS_MORE_RATINGS"
 DECIDED_BY = "currentDecidedBy"
 _EXPIRED = "abovePcrhThresholdTime"
+# When a note first had a decided status, or first met the criteria for helpful: X shows a preview from then
+# on, locked or not. The last one is negative if it has expired, and -1 if it was cleared and the time is lost.
 _SHOWN = (
     "timestampMillisOfFirstNonNMRStatus",
     "timestampMillisOfFirstNmrDueToMinStableCrhTime",
     "timestampMillisOfNmrDueToMinStableCrhTime",
     _EXPIRED,
 )
-"""When a note first had a decided status, or first met the criteria for helpful: X shows a preview from then
-on, locked or not. The last one is negative if it has expired, and -1 if it was cleared and the time is lost."""
 _MODEL = r"^([A-Za-z0-9]{1,40}(?: \(v[0-9.]{1,8}\))?)$"
 _EARLIEST_LOCK_MS = DAY_MS  # a status locks once its note is two weeks old; less than a day is impossible
 _LEAST_MS = 10**12  # in 2001; smaller values are not times
+AI_STATES = ("apiEarnedIn", "apiTestUser", "apiEarnedOut")
+"""States in the enrolment table of programs that write by the API now, or did before; other states are people's."""
+AUTHOR, COLLABORATIVE = "noteAuthorParticipantId", "isCollaborativeNote"
+_TRUTH = {"1": True, "1.0": True, "true": True, "0": False, "0.0": False, "false": False}
+_COLUMNS = WantedColumns(texts=("participantId", "enrollmentState"))
 
 
 class NoteState(StrEnum):
@@ -75,7 +80,7 @@ def _refuse_unknown(statuses: pl.Series) -> None:
             where=f"note status history, column {statuses.name}",
             expected=f"one of {', '.join(sorted(known - {''}))}, or nothing",
             code="unknown-status",
-            fix="If the source has a new status, the collector has to learn it.",
+            fix="If the source has introduced a status, the collector needs an update.",
         )
 
 
@@ -133,13 +138,6 @@ def settle(
         pl.min_horizontal(pl.when(time >= _LEAST_MS).then(time) for time in times).alias("shown_ms"),
         pl.col(DECIDED_BY).str.extract(_MODEL).alias("decided_by"),
     ).drop("has_status", source.column, "timestampMillisOfStatusLock", *_SHOWN, DECIDED_BY)
-
-
-AI_STATES = ("apiEarnedIn", "apiTestUser", "apiEarnedOut")
-"""States in the enrolment table of programs that write by the API now, or did before; other states are people's."""
-AUTHOR, COLLABORATIVE = "noteAuthorParticipantId", "isCollaborativeNote"
-_TRUTH = {"1": True, "1.0": True, "true": True, "0": False, "0.0": False, "false": False}
-_COLUMNS = WantedColumns(texts=("participantId", "enrollmentState"))
 
 
 def yes_or_no(column: str) -> pl.Expr:

@@ -27,14 +27,21 @@ Places = np.ndarray[tuple[int], np.dtype[np.int64]]
 NOTHING = (b"", b"NA")
 """A cell without a value."""
 
-BLOCK_BYTES = 4 * 2**20
+BLOCK_BYTES = 4 * 2**20  # large enough that Python's cost per block does not count
 _CHECK_BYTES = 2**18  # keeps the check's arrays in the processor's cache
 _LONGEST_LINE = 16 * 2**20  # without line ends, a file would be read into memory whole
 _MOST_WRITTEN = 10_000  # a wrong column makes every line unreadable, and would fill the disk
-_TOLERATED = 0.001
+_TOLERATED = 0.001  # real dumps have a few broken lines; a wrong column makes nearly all unreadable
 _HOPELESS = 1_000  # a file may begin badly: it is given up before its end only beyond this
 _INTEGER = re.compile(rb"[+-]?[0-9]{1,19}")
 _PARTICIPANT = re.compile(rb"[0-9A-Fa-f]{64}")
+SHORTEST_LINE = 20
+"""Minimal bytes of a line, including its newline."""
+
+_DIGITS = 19  # the length of note ids today; none is longer
+_TEN = np.uint64(10)  # a plain 10 would turn the unsigned numbers into floating-point ones
+_BITS = 22  # 4 MiB of flags: they fit in the processor's cache, and few ids share one
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # multiply-shift hashing
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +120,13 @@ def line_blocks(
             raise SourceError(
                 f"a line of more than {_LONGEST_LINE // 2**20} MiB",
                 where=name,
-                expected="a table, one row a line",
+                expected="a table, one row per line",
                 code="endless-line",
             )
         if cut:
             yield content[:cut]
     if rest:
-        warn(f"{name}: the last line has no end, so that the file may be cut: compare its size with the source's.")
+        warn(f"{name}: the last line has no end, so the file may be cut off: compare its size with the source's.")
         yield rest + b"\n"
 
 
@@ -221,15 +228,6 @@ def split_good(block: bytes, first: int, layout: LineLayout, rejects: Rejects) -
         elif line:
             good.append(line + b"\n")
     return b"".join(good), headers
-
-
-SHORTEST_LINE = 20
-"""Minimal bytes of a line, including its newline."""
-
-_DIGITS = 19  # the length of note ids today; none is longer
-_TEN = np.uint64(10)
-_BITS = 22
-_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # multiply-shift hashing
 
 
 def _places(numbers: np.ndarray[tuple[int], np.dtype[np.uint64]]) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:

@@ -33,12 +33,14 @@ from hellofresh.core.errors import SourceError
 from hellofresh.core.files import remove_file
 
 _FAULTY = "is faulty"
+# polars parses without Python's lock; each thread holds a block in memory
 _THREADS = max(2, min(4, os.cpu_count() or 2))
 _BLOCKS_AHEAD = 5  # more than threads, so that none waits; each is kept in memory
 _FIRST_ROW = 2
 _LONGEST_HEADER = 2**16  # a file of another kind may have no line end
-_ROWS_AT_ONCE = 50_000
+_ROWS_AT_ONCE = 50_000  # fewer make many small row groups, more need memory
 _PRIVATE = frozenset({"noteAuthorParticipantId", "raterParticipantId", "participantId"})
+_COLUMNS = tomllib.loads(Path(__file__).with_name("columns.toml").read_text("utf-8"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +62,6 @@ class DumpTable:
     columns: tuple[str, ...]
     aliases: tuple[tuple[str, str], ...] = ()
     new: frozenset[str] = frozenset()
-
-
-_COLUMNS = tomllib.loads(Path(__file__).with_name("columns.toml").read_text("utf-8"))
 
 
 def _table(title: str, stem: str, columns: str, subfolder: str = "", **aliases: str) -> DumpTable:
@@ -215,7 +214,7 @@ class TableReader:
         missing = [column for column in wanted.names if column not in (*columns, *wanted.extra)]
         hard = [column for column in missing if column not in wanted.fillable]
         if hard or (missing and not self.allow_missing_columns):
-            fix = "Pass --allow-missing-columns to fill it with nothing."
+            fix = "Pass --allow-missing-columns to leave it empty."
             if hard:
                 fix = f'If it has another name now: [sources.x-notes] columns = {{ {hard[0]} = "NEW NAME" }}'
             raise SourceError(
@@ -272,7 +271,7 @@ def _columns(header: bytes, name: str, table: DumpTable, aliases: Mapping[str, s
     columns = tuple(former.get(column, column) for column in header.decode(errors="replace").split("\t"))
     if not set(columns) & set(table.columns):
         raise SourceError(
-            "the first line holds no names of columns",
+            "the first line has no column names",
             where=name,
             expected="names between tabs, such as noteId",
             code="no-header",
@@ -280,7 +279,7 @@ def _columns(header: bytes, name: str, table: DumpTable, aliases: Mapping[str, s
         )
     twice = sorted(column for column, times in Counter(columns).items() if times > 1)
     if twice:
-        raise SourceError(f"the column {_shown(twice[:1])} is there twice", where=name, code="duplicate-column")
+        raise SourceError(f"the column {_shown(twice[:1])} appears twice", where=name, code="duplicate-column")
     return columns
 
 
@@ -325,7 +324,7 @@ class _ShardReading:
             raise SourceError(
                 "lines cannot be read",
                 where=self._layout.name,
-                expected="rows as the header promises",
+                expected="rows with the header's columns",
                 code="unreadable-lines",
             )
         self.headers += headers
@@ -379,9 +378,9 @@ def refuse_conflicts(rows: pl.DataFrame, title: str) -> None:
     conflicts = rows.filter(pl.col("noteId").is_duplicated())["noteId"].sort()
     if conflicts.len():
         raise SourceError(
-            f"note {conflicts[0]} has rows that differ",
+            f"note {conflicts[0]} has different rows",
             where=title,
-            expected="one row a note",
+            expected="one row per note",
             code="conflicting-rows",
             fix="Do not mix files of different days in one folder.",
         )

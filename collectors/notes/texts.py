@@ -30,6 +30,7 @@ _WORDS = {
     for language, words in tomllib.loads(Path(__file__).with_name("small_words.toml").read_text("utf-8")).items()
 }
 
+# First words of the Unicode names of a language's letters.
 _SCRIPTS: Mapping[str, Set[str]] = {
     **{language: {"LATIN"} for language in _WORDS},
     **{language: {"CYRILLIC"} for language in ("ru", "uk", "bg", "sr")},
@@ -42,7 +43,6 @@ _SCRIPTS: Mapping[str, Set[str]] = {
     "hi": {"DEVANAGARI"},
     "th": {"THAI"},
 }
-"""First words of the Unicode names of a language's letters."""
 
 KNOWN = frozenset(_SCRIPTS)
 """Recognised languages; if another one is requested, no text is foreign."""
@@ -59,6 +59,46 @@ _FEWEST_WORDS = 2
 _NOT_PROSE = re.compile(r"https?://\S*|[@#]\w+|\b[\w-]+\.\w{2,}/\S*|\b\w+\.(?:com|org|net|gov)\b", re.IGNORECASE)
 _WORD = re.compile(r"\b[^\W\d_]+\b")
 _ACCENT = re.compile("[\u00df-\u00f6\u00f8-\u024f]")
+_DAY = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[ ]\d{1,2}(?:,[ ]20\d\d)?"
+_PICTURE = r"(?:photo|picture|pic|image|video|clip|screenshot|screengrab)s?"
+_SENTENCE_END = r"""(?:^|[.!?…"'\u201d\u2019)\]]|https?://\S+|[@#]\w+)"""
+
+_PAGE = re.compile(
+    rf"""
+    \bTranslate\ (?:post|Tweet)\b
+    | (?:…|\.\.\.)\s*Show\ (?:more|this\ thread)\b
+    | ^Show\ (?:more|this\ thread)$
+    | \bWatch\ on\ (?:X|Twitter)\b
+    | ^Follow$
+    | @\w{{1,15}}\s*·\s*(?:{_DAY}|\d{{1,2}}[smh]\b|Follow\b)
+    | \b\d{{1,2}}:\d\d\ [AP]M\s*·\s*{_DAY}
+    | \bLast\ edited\s*$
+    | \bReaders\ added\ context\b
+    | \bThis\ (?:post|Tweet)\ is\ unavailable\.
+    | \bUnable\ to\ locate\ element\b
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
+_PLAYER = re.compile(
+    rf"""
+    \bThe\ following\ media\ includes\ potentially\ sensitive\ content\b
+    | (?:^|\s)ALT(?:\s+ALT|\s*\Z)
+    | {_SENTENCE_END}\s+ALT\s+[^\sa-z]
+    | (?:^|\s)GIF\s*\Z
+    | (?:^|\s)0:[0-5]\d(?=\s|\Z)
+    | {_SENTENCE_END}\s+\d{{1,2}}:[0-5]\d\s*(?:\Z|From\b)
+    """,
+    re.VERBOSE,
+)
+_POINTS_TO_MEDIA = re.compile(
+    rf"""
+    \bth(?:is|ese)\ (?:\w+\ )?(?:{_PICTURE}|footage)\b
+    | \b{_PICTURE}\ (?:below|attached|above)\b
+    | \b(?:pictured|shown|seen)\ (?:here|below|above)\b
+    | \b(?:attached|following)\ {_PICTURE}\b
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
 
 
 def is_foreign(text: str, languages: Collection[str]) -> bool:
@@ -106,48 +146,6 @@ def _has_other_words(text: str, languages: Collection[str]) -> bool:
         if theirs >= _FEWEST_WORDS and theirs > 2 * len(own - _WORDS[language]) and language not in languages:
             return True
     return False
-
-
-_DAY = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[ ]\d{1,2}(?:,[ ]20\d\d)?"
-_PICTURE = r"(?:photo|picture|pic|image|video|clip|screenshot|screengrab)s?"
-_SENTENCE_END = r"""(?:^|[.!?…"'\u201d\u2019)\]]|https?://\S+|[@#]\w+)"""
-
-_PAGE = re.compile(
-    rf"""
-    \bTranslate\ (?:post|Tweet)\b
-    | (?:…|\.\.\.)\s*Show\ (?:more|this\ thread)\b
-    | ^Show\ (?:more|this\ thread)$
-    | \bWatch\ on\ (?:X|Twitter)\b
-    | ^Follow$
-    | @\w{{1,15}}\s*·\s*(?:{_DAY}|\d{{1,2}}[smh]\b|Follow\b)
-    | \b\d{{1,2}}:\d\d\ [AP]M\s*·\s*{_DAY}
-    | \bLast\ edited\s*$
-    | \bReaders\ added\ context\b
-    | \bThis\ (?:post|Tweet)\ is\ unavailable\.
-    | \bUnable\ to\ locate\ element\b
-    """,
-    re.VERBOSE | re.MULTILINE,
-)
-_PLAYER = re.compile(
-    rf"""
-    \bThe\ following\ media\ includes\ potentially\ sensitive\ content\b
-    | (?:^|\s)ALT(?:\s+ALT|\s*\Z)
-    | {_SENTENCE_END}\s+ALT\s+[^\sa-z]
-    | (?:^|\s)GIF\s*\Z
-    | (?:^|\s)0:[0-5]\d(?=\s|\Z)
-    | {_SENTENCE_END}\s+\d{{1,2}}:[0-5]\d\s*(?:\Z|From\b)
-    """,
-    re.VERBOSE,
-)
-_POINTS_TO_MEDIA = re.compile(
-    rf"""
-    \bth(?:is|ese)\ (?:\w+\ )?(?:{_PICTURE}|footage)\b
-    | \b{_PICTURE}\ (?:below|attached|above)\b
-    | \b(?:pictured|shown|seen)\ (?:here|below|above)\b
-    | \b(?:attached|following)\ {_PICTURE}\b
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
 
 
 def has_page_leftovers(text: str) -> bool:

@@ -17,8 +17,7 @@ from hellofresh.evidence.retrieval.documents import CorpusDocument
 
 LICENSE = "CC-BY-SA-4.0"
 _KINDS = frozenset({Kind.PROSE, Kind.LIST, Kind.QUOTE})
-_LONGEST = 900_000
-"""Characters of a whole article; the rest is dropped."""
+_LONGEST = 900_000  # characters of a whole article; the rest is dropped
 
 
 class DumpDocuments:

@@ -18,6 +18,14 @@ from collectors.settings import Kind
 from collectors.wikipedia.wikitext import Snapshot, WikiSection
 
 _MOST_COMPARISONS = 1_000_000  # beyond it a comparison takes seconds, and only vandalism does so
+_Place = tuple[int, int] | tuple[int, None] | tuple[None, int]  # old and new index of a changed paragraph
+_LIKE = 0.5  # share of common words, for two paragraphs to be versions of one
+_LARGEST = 900  # pairs to compare; a larger rewrite changes too many paragraphs anyway
+_TOKEN = re.compile(r"\w+|\W")
+_MOVED = 50  # characters of a piece that can hardly occur in two paragraphs by chance
+_URL = re.compile(r"\[?\b(?:https?|ftp)://[^\s\[\]<>|{}]+\]?|\[//[^\s\[\]<>|{}]+\]?", re.IGNORECASE)
+Gap = tuple[int, int, int, int]
+"""`a, b, c, d`: `new[c:d]` replaces `old[a:b]`; one of the two may be empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +128,6 @@ def _side(sections: Sequence[WikiSection]) -> WikiSection | _Side:
     return _Side(paragraphs, kinds, frozenset(paragraphs))
 
 
-_Place = tuple[int, int] | tuple[int, None] | tuple[None, int]
-"""Old and new index of a changed paragraph."""
-
-
 def _change(
     heading: str, old: WikiSection | _Side, new: WikiSection | _Side, place: _Place, *, ambiguous: bool
 ) -> ParagraphChange:
@@ -164,10 +168,6 @@ def _with_whole(pairs: Iterable[tuple[int, int]], olds: range, news: range) -> I
         if i < olds.stop:
             yield i, j
         a, c = i + 1, j + 1
-
-
-_LIKE = 0.5  # share of common words, for two paragraphs to be versions of one
-_LARGEST = 900  # pairs to compare; a larger rewrite changes too many paragraphs anyway
 
 
 def _align(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
@@ -222,9 +222,6 @@ def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
     """Dice coefficient of the words, 0 to 1; 0 also where the numbers of words show that it is below `_LIKE`."""
     few, many = sorted((len(one), len(other)))
     return 2 * len(one & other) / (few + many) if many <= few * (2 / _LIKE - 1) else 0.0
-
-
-_TOKEN = re.compile(r"\w+|\W")
 
 
 def changes_more_than(characters: int, before: str, after: str) -> bool:
@@ -299,9 +296,6 @@ def _length(tokens: Iterable[str]) -> int:
     return sum(map(len, tokens))
 
 
-_MOVED = 50  # characters of a piece that can hardly occur in two paragraphs by chance
-
-
 def shares_with_others(change: ParagraphChange, before: Snapshot, after: Snapshot, headings: Iterable[str]) -> bool:
     """Whether a long inserted piece came from another changed paragraph, or a removed one went to one."""
     gone: set[str] = set()
@@ -363,17 +357,10 @@ def members(snapshot: Snapshot, *headings: str) -> frozenset[str]:
     return found[0] if len(found) == 1 else frozenset().union(*found)
 
 
-_URL = re.compile(r"\[?\b(?:https?|ftp)://[^\s\[\]<>|{}]+\]?|\[//[^\s\[\]<>|{}]+\]?", re.IGNORECASE)
-
-
 def only_urls_differ(before: str, after: str) -> bool:
     """Whether the two differ only by web addresses (with their brackets) and white space."""
     bare, other = ("".join(_URL.sub("", text).split()) for text in (before, after))
     return bare == other
-
-
-Gap = tuple[int, int, int, int]
-"""`a, b, c, d`: `new[c:d]` replaces `old[a:b]`; one of the two may be empty."""
 
 
 def common_ends(old: Sequence[Hashable], new: Sequence[Hashable]) -> tuple[int, int]:

@@ -39,10 +39,10 @@ from collectors.wikipedia.names import ENGLISH, wiki_names
 from collectors.wikipedia.wikitext import Revision, WikiPage, host_of
 from hellofresh.core.errors import SourceError, UsageError, missing_extra
 
-_CHUNK = 1 << 18
+_CHUNK = 1 << 18  # bytes at a time, of a file that may have gigabytes
 _LONGEST_TEXT = 1 << 26  # characters; MediaWiki's own limit is 2 MiB
+# Encodings that Expat reads natively; it would use Python's codecs for others, many of which are not for texts.
 _ENCODINGS = frozenset({"utf-8", "utf-16", "us-ascii", "iso-8859-1"})
-"""Encodings that Expat reads natively; it would use Python's codecs for others, many of which are not for texts."""
 _SCHEMAS = tuple(f"0.{minor}" for minor in range(3, 12))  # what is read here is the same in all of them
 _MAGIC = {
     b"\x1f\x8b": "gzip",
@@ -59,6 +59,37 @@ _ENGLISH_NAMESPACES = frozenset(
 ) | {"Talk", "Special", "Media"}
 _SEVERAL = frozenset({"content", "upload", "restrictions", "minor", "redirect"})
 _LISTS = ("SHA256SUMS", "sha256sums.txt")
+_PART = re.compile(r"(.+-p[0-9]+)r[0-9]+r[0-9]+\.xml(?:\.[0-9a-z]+)?")
+NOT_LOADED, DAMAGED, OTHER_MODEL = LOSSES = (
+    "revisions whose text the file leaves out",
+    "revisions whose text is not what its length or SHA-1 says",
+    "revisions of another content model than wikitext",
+)
+"""Why a revision of an article has no text although it is not hidden."""
+NO_USER = "revisions without a user although nobody hid it"
+_CHILDREN = {
+    "": "mediawiki",
+    "mediawiki": "siteinfo page logitem",
+    "siteinfo": "sitename dbname base generator case namespaces",
+    "namespaces": "namespace",
+    "page": "title ns id redirect restrictions revision upload discussionthreadinginfo",
+    "revision": "id parentid timestamp contributor minor comment origin model format text sha1 content",
+    "contributor": "username id ip",
+    "content": "role origin model format text sha1",
+    "upload": "timestamp contributor comment filename archivename src size sha1base36 rel contents",
+    "logitem": "id timestamp contributor comment type action text logtitle params",
+}
+# What may stand in what (https://www.mediawiki.org/xml/export-0.11.xsd).
+_ALLOWED = {parent: frozenset(names.split()) for parent, names in _CHILDREN.items()}
+_KNOWN = frozenset().union(*_ALLOWED.values())
+# What has text and no elements.
+_LEAVES = _KNOWN - _ALLOWED.keys() - {"discussionthreadinginfo", "redirect", "contents"}
+_NOTHING: frozenset[str] = frozenset()
+_SHA1 = re.compile(r"[0-9a-z]{31}|[0-9a-f]{40}")
+_ENDINGS = (".xml", ".xml.gz", ".xml.bz2", ".xml.xz", ".xml.7z", ".gz", ".bz2", ".xz", ".7z")
+_LINE = re.compile(r"([0-9a-fA-F]{64})(?:\s+\*?(\S.*?))?\s*")
+_LONGEST_LIST = 1 << 26  # bytes
+THREAD = "unpack-7z"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +100,7 @@ class ReadSoFar:
         pages: articles returned.
         empty, other, revisions: articles without a single revision, pages of other namespaces, and revisions of
             articles, in what was parsed.
-        losses: revisions of articles whose text is missing although nobody hid it, by reason (`LOSSES`).
+        losses: revisions of articles whose text is missing although it is not hidden, by reason (`LOSSES`).
     """
 
     pages: int
@@ -174,7 +205,7 @@ class JoinedReader:
     def __init__(self, paths: Sequence[Path]) -> None:
         self.unchecked = not min(_lists_all(path, paths) for path in paths)  # no short circuit: each must be checked
         if self.unchecked and len(paths) == 1:
-            raise _missing_part(paths[0], f"{paths[0].name} is one part of a page by its name, and another")
+            raise _missing_part(paths[0], f"{paths[0].name} is one part of a page, by its name; another part")
         self._parts = [ExportReader(path) for path in sorted(paths, key=_beginning)]
 
     @property
@@ -249,9 +280,6 @@ def _beginning(path: Path) -> tuple[datetime, int, str]:
     return datetime.min.replace(tzinfo=UTC), 0, path.name
 
 
-_PART = re.compile(r"(.+-p[0-9]+)r[0-9]+r[0-9]+\.xml(?:\.[0-9a-z]+)?")
-
-
 def open_history(paths: Sequence[Path]) -> ExportReader | JoinedReader:
     """Open files grouped by `histories`."""
     return JoinedReader(paths) if _PART.fullmatch(paths[0].name) else ExportReader(paths[0])
@@ -304,9 +332,9 @@ def _open(path: Path) -> BinaryIO:
         return open_seven_zip(path)
     if packing in {"zip", "zstd"}:
         raise SourceError(
-            f"packed as {packing}",
+            f"compressed as {packing}",
             where=str(path),
-            expected="XML, plain or packed by gzip, bzip2, xz or 7z",
+            expected="XML, plain or compressed by gzip, bzip2, xz or 7z",
             fix="Unpack it first.",
             code="unknown-packing",
         )
@@ -349,33 +377,6 @@ class _Xz(io.RawIOBase):
     def close(self) -> None:
         self._file.close()
         super().close()
-
-
-NOT_LOADED, DAMAGED, OTHER_MODEL = LOSSES = (
-    "revisions whose text the file leaves out",
-    "revisions whose text is not what its length or SHA-1 says",
-    "revisions of another content model than wikitext",
-)
-"""Why a revision of an article has no text although nobody hid it."""
-NO_USER = "revisions without a user although nobody hid it"
-_CHILDREN = {
-    "": "mediawiki",
-    "mediawiki": "siteinfo page logitem",
-    "siteinfo": "sitename dbname base generator case namespaces",
-    "namespaces": "namespace",
-    "page": "title ns id redirect restrictions revision upload discussionthreadinginfo",
-    "revision": "id parentid timestamp contributor minor comment origin model format text sha1 content",
-    "contributor": "username id ip",
-    "content": "role origin model format text sha1",
-    "upload": "timestamp contributor comment filename archivename src size sha1base36 rel contents",
-    "logitem": "id timestamp contributor comment type action text logtitle params",
-}
-_ALLOWED = {parent: frozenset(names.split()) for parent, names in _CHILDREN.items()}
-"""What may stand in what (https://www.mediawiki.org/xml/export-0.11.xsd)."""
-_KNOWN = frozenset().union(*_ALLOWED.values())
-_LEAVES = _KNOWN - _ALLOWED.keys() - {"discussionthreadinginfo", "redirect", "contents"}
-"""What has text and no elements."""
-_NOTHING: frozenset[str] = frozenset()
 
 
 class _Handler:
@@ -549,7 +550,7 @@ class _Handler:
         )
 
     def _whole_text(self, values: Mapping[str, str]) -> str | None:
-        """The text, unless it was left out, is damaged or is no wikitext, each of which is counted."""
+        """The text, unless it was left out, is damaged or is not wikitext, each of which is counted."""
         text, said = values.get("text"), self._text
         sha1 = said.get("sha1", "") or values.get("sha1", "")
         loss = loss_of(text, model=values.get("model", "wikitext").strip(), size=said.get("bytes", ""), sha1=sha1)
@@ -579,11 +580,8 @@ class _Handler:
         return SourceError(what, where=where, expected=expected, code=code)
 
 
-_SHA1 = re.compile(r"[0-9a-z]{31}|[0-9a-f]{40}")
-
-
 def loss_of(text: str | None, *, model: str, size: str, sha1: str) -> str:
-    """Why a text that nobody hid cannot be used (one of `LOSSES`); "" if it can.
+    """Why a text that is not hidden cannot be used (one of `LOSSES`); "" if it can.
 
     Args:
         text: as it was read.
@@ -622,11 +620,6 @@ def _in_order_of_time(revisions: Iterator[Revision]) -> Iterator[Revision]:
             text = spool.read(ends[place + 1] - ends[place]).decode()
             head = heads[place]
             yield head if head.text is None else head._replace(text=text)
-
-
-_ENDINGS = (".xml", ".xml.gz", ".xml.bz2", ".xml.xz", ".xml.7z", ".gz", ".bz2", ".xz", ".7z")
-_LINE = re.compile(r"([0-9a-fA-F]{64})(?:\s+\*?(\S.*?))?\s*")
-_LONGEST_LIST = 1 << 26  # bytes
 
 
 def shards(dumps: Iterable[Path]) -> list[Path]:
@@ -689,9 +682,6 @@ def listed_sha256(sums: Path) -> list[tuple[str, str]]:
     return [(match[1].lower(), match[2] or "") for match in matches if match is not None]
 
 
-THREAD = "unpack-7z"
-
-
 def open_seven_zip(path: Path) -> BinaryIO:
     """Open the file in the archive; it is unpacked while being read, a pipe's length ahead.
 
@@ -709,7 +699,7 @@ def open_seven_zip(path: Path) -> BinaryIO:
         names = [entry.filename for entry in archive.list() if not entry.is_directory]
     except Exception as error:  # py7zr raises various errors for a broken header
         raise SourceError(
-            f"not a whole 7z archive ({type(error).__name__}: {error})",
+            f"not a complete 7z archive ({type(error).__name__}: {error})",
             where=str(path),
             fix="Fetch the file again and compare its checksum.",
             code="bad-archive",

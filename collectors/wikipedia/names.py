@@ -10,12 +10,12 @@ from importlib.resources import files as package_files
 from typing import Any
 
 FILES, CATEGORIES, TEMPLATES = 6, 14, 10
+# Names that every wiki understands (https://www.mediawiki.org/wiki/Help:Namespaces).
 _CANONICAL: Mapping[int, tuple[str, ...]] = {
     FILES: ("file", "image"),
     CATEGORIES: ("category",),
     TEMPLATES: ("template",),
 }
-"""Names that every wiki understands (https://www.mediawiki.org/wiki/Help:Namespaces)."""
 
 
 @dataclass(frozen=True, slots=True)

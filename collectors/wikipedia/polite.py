@@ -27,13 +27,13 @@ from hellofresh import __version__
 from hellofresh.core.errors import ConfigError, SourceError
 from hellofresh.core.net.retry import PASSING, RateLimit, RetryPolicy, retry_after_s
 
-_CHUNK = 1 << 16
+_CHUNK = 1 << 16  # bytes; the time limit is looked at after each
 _LARGEST_ANSWER = 1 << 27  # bytes; MediaWiki itself stops at 8 MiB of content unless configured otherwise
 _MAXLAG_S = 5  # what MediaWiki's etiquette asks of clients
-_BACKOFF = RetryPolicy(first_s=1.0, most_s=60.0)
+_BACKOFF = RetryPolicy(first_s=1.0, most_s=60.0)  # where the wiki does not say how long to wait
 _WAIT_STATUS = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}
+# Codes of faults that pass (https://www.mediawiki.org/wiki/API:Errors_and_warnings); an internal one is like a 503.
 _PLEA = r"maxlag|ratelimited|readonly|internal_api_error_\w+"
-"""Codes of faults that pass (https://www.mediawiki.org/wiki/API:Errors_and_warnings); an internal one is like a 503."""
 _WAIT_CODE = re.compile(_PLEA)
 _TOLD_TO_WAIT = re.compile(rf'"code"\s*:\s*"({_PLEA})"'.encode())
 
@@ -157,7 +157,7 @@ class PoliteSession(requests.Session):
             with response:
                 _fill(response, lambda: deadline - self._clock.now())
         except (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError) as error:
-            raise _AgainError(f"no whole answer ({type(error).__name__})") from error
+            raise _AgainError(f"an incomplete answer ({type(error).__name__})") from error
         except requests.RequestException as error:
             raise SourceError(f"cannot be asked ({error})", where=url, code="api-unreachable") from error
         _judge(response, url)
@@ -198,7 +198,7 @@ def _fill(response: requests.Response, left_s: Callable[[], float]) -> None:
 
 
 def _is_whole(body: bytes) -> bool:
-    """Whether a body is not cut; what is no JSON at all is not judged here."""
+    """Whether a body is not cut; what is not JSON at all is not judged here."""
     if not body.lstrip().startswith((b"{", b"[")):
         return bool(body.strip())
     try:

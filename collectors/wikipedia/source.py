@@ -20,6 +20,8 @@ from hellofresh.core.quarters import Quarter, utc_text
 _LONGEST_TITLE = 255  # bytes, MediaWiki's own limit
 _NEVER = frozenset("|<>[]{}")
 _CONTACT = re.compile(r"[\x21-\x7e][\x20-\x7e]{3,198}[\x21-\x7e]")
+TOKEN, USER, PASSWORD = "HELLOFRESH_WIKI_TOKEN", "HELLOFRESH_WIKI_USER", "HELLOFRESH_WIKI_PASSWORD"
+"""Environment variables: an OAuth 2 access token, or name and bot password (https://www.mediawiki.org/wiki/API:Login)."""
 
 
 class Window(NamedTuple):
@@ -63,10 +65,6 @@ class EditSampling:
         return hashlib.sha256(f"{self.seed}:{name}".encode()).digest()
 
 
-TOKEN, USER, PASSWORD = "HELLOFRESH_WIKI_TOKEN", "HELLOFRESH_WIKI_USER", "HELLOFRESH_WIKI_PASSWORD"
-"""Environment variables: an OAuth 2 access token, or name and bot password (https://www.mediawiki.org/wiki/API:Login)."""
-
-
 @dataclass(frozen=True, slots=True)
 class WikiAccount:
     """A wiki account, which gets higher limits; without token and name, no account."""
@@ -85,7 +83,7 @@ class WikiAccount:
         token, user, password = (os.environ.get(name, "").strip() for name in (TOKEN, USER, PASSWORD))
         if bool(user) != bool(password) or (token and user):
             raise UsageError(
-                "an account of the wiki that is not whole, or two of them",
+                "an incomplete account of the wiki, or two accounts",
                 where=f"environment variables {TOKEN}, {USER}, {PASSWORD}",
                 expected=f"{TOKEN}, or {USER} and {PASSWORD}, or none of the three",
                 code="bad-account",
@@ -159,7 +157,7 @@ class LiveSource:
 
 
 def read_titles(names: Sequence[str]) -> list[str]:
-    """Read titles from arguments: each is a title, or a file of titles, one a line (`#` begins a comment).
+    """Read titles from arguments: each is a title, or a file of titles, one per line (`#` begins a comment).
 
     Raises:
         UsageError: if a file is unreadable, or a title is invalid.
@@ -175,7 +173,7 @@ def read_titles(names: Sequence[str]) -> list[str]:
                 raise UsageError(f"not a title: {title[:80]!r}", expected=expected, code="bad-title")
             titles[title] = None
     if names and not titles:
-        raise UsageError("no title in what --pages names", where=names[0], code="no-titles")
+        raise UsageError("--pages names no title", where=names[0], code="no-titles")
     return list(titles)
 
 

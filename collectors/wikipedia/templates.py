@@ -18,6 +18,11 @@ from typing import Any
 
 _SPLIT = re.compile(r"\s\|\s|^\s*\|\s|\s\|\s*$")
 _TOKEN = re.compile(r"\[(?P<group>(?:\\.|[^\[\]\\])*)\]|\{(?P<slot>[^{}]*)\}|\\(?P<sign>.)")
+_ENDINGS = frozenset(
+    "th st nd rd e er re ère ers es ème nde r d o a os as tm sm me mes le te de ste".split()  # noqa: SIM905 -- a list of words
+)
+_NUMBER = re.compile(r"[+\N{MINUS SIGN}-]?[0-9][0-9.,]*(?:\+?[0-9]+[/⁄][0-9]+)?|[0-9]+[/⁄][0-9]+")
+_HEMISPHERES = {"N", "S", "E", "W"}
 
 
 class UnknownCallError(Exception):
@@ -180,20 +185,12 @@ def is_language(code: str) -> bool:
     return code in _table().languages["en"] or code == "simple"
 
 
-_ENDINGS = frozenset(
-    "th st nd rd e er re ère ers es ème nde r d o a os as tm sm me mes le te de ste".split()  # noqa: SIM905 -- a list of words
-)
-
-
 def raised(text: str) -> str:
     """A superscript in plain text: `^6`; the endings of ordinals (19th, 1er) and marks stand as they are."""
     text = text.strip()
     if not text or text.casefold() in _ENDINGS or text.startswith("["):
         return text
     return f"^{text}" if re.fullmatch(r"[+\N{MINUS SIGN}\N{EN DASH}-]?[\w.,′*]+|[+−–-]", text) else f"^({text})"
-
-
-_NUMBER = re.compile(r"[+\N{MINUS SIGN}-]?[0-9][0-9.,]*(?:\+?[0-9]+[/⁄][0-9]+)?|[0-9]+[/⁄][0-9]+")
 
 
 def _grouped(sign: str, point: str) -> Callable[[str, Call], str]:
@@ -263,11 +260,11 @@ _FILTERS: Mapping[str, Callable[[str, Call], str]] = {
 }
 
 
+# Words between the values of `convert` (https://en.wikipedia.org/wiki/Template:Convert#Ranges_of_values).
 _RANGES = {
     **{"to": " to ", "to(-)": " to ", "to-": " to ", "and": " and ", "&": " and ", "or": " or ", "by": " by "},
     **{"x": " × ", "×": " × ", "xx": " × ", "*": " × ", "-": "–", "–": "–", "+/-": " ± ", "±": " ± ", ",": ", "},
 }
-"""Words between the values of `convert` (https://en.wikipedia.org/wiki/Template:Convert#Ranges_of_values)."""
 _UNITS = {
     **{"sqmi": "sq mi", "sqft": "sq ft", "sqyd": "sq yd", "sqkm": "km^2", "F": "°F", "C": "°C", "kph": "km/h"},
     **{"cuft": "cu ft", "cuyd": "cu yd", "cuin": "cu in", "impgal": "imp gal", "usgal": "US gal", "USgal": "US gal"},
@@ -334,9 +331,6 @@ def _as_of(call: Call) -> str | None:
     words = "Since" if said["since"] else "As of"
     words = words.lower() if said["lc"] else words
     return f"{words} {said['pre'] + ' ' if said['pre'] else ''}{day}{said['post']}"
-
-
-_HEMISPHERES = {"N", "S", "E", "W"}
 
 
 def _coordinates(call: Call) -> str | None:

@@ -23,6 +23,32 @@ from collectors.settings import Kind
 from collectors.wikipedia.names import ENGLISH, WikiNames
 
 _SIGNS = ("{{", "{|", "<")
+_TAGS = "ref|gallery|blockquote|poem|pre|nowiki|math|source|syntaxhighlight|timeline|table"
+_TOKEN = re.compile(r"\{\{|\}\}|\{\||\|\}(?!\})|<!--|-->|<(/?)(" + _TAGS + r")\b[^<>]*>", re.IGNORECASE)
+_HARD_TAGS = frozenset({"pre", "nowiki", "math", "source", "syntaxhighlight", "timeline"})
+_PREFIX = re.compile(r"\[\[\s*([^\[\]|:]+?)\s*:")
+_LINKS = re.compile(r"(?:\[\[[^\[\]:|]*:[^\[\]]*\]\]\s*)+")
+_LONE = {
+    "<gallery": Kind.FILE,
+    "<blockquote": Kind.QUOTE,
+    "<poem": Kind.QUOTE,
+    "<references": Kind.REFERENCE,
+    "<table": Kind.TABLE,
+    "<!--": Kind.COMMENT,
+}
+_SOFT = "\0"  # stands for a line end inside a construct; XML has no such character
+_LINE_SIGNS = frozenset(" :*#;{[<")
+_PAIRS = {"{{": re.compile(r"\{\{|\}\}"), "[[": re.compile(r"\[\[|\]\]")}
+_DEEPEST = 32  # characters of indentation before a table
+_OPAQUE = _HARD_TAGS | {"comment"}
+_FIXED = {
+    "{|": (True, "table"),
+    "|}": (False, "table"),
+    "{{": (True, "template"),
+    "}}": (False, "template"),
+    "<!--": (True, "comment"),
+    "-->": (False, "comment"),
+}
 
 
 class Revision(NamedTuple):
@@ -292,22 +318,6 @@ def _heading(line: str) -> str | None:
     return normalise(line[level:-level]) or None if level else None
 
 
-_TAGS = "ref|gallery|blockquote|poem|pre|nowiki|math|source|syntaxhighlight|timeline|table"
-_TOKEN = re.compile(r"\{\{|\}\}|\{\||\|\}(?!\})|<!--|-->|<(/?)(" + _TAGS + r")\b[^<>]*>", re.IGNORECASE)
-_HARD_TAGS = frozenset({"pre", "nowiki", "math", "source", "syntaxhighlight", "timeline"})
-_PREFIX = re.compile(r"\[\[\s*([^\[\]|:]+?)\s*:")
-_LINKS = re.compile(r"(?:\[\[[^\[\]:|]*:[^\[\]]*\]\]\s*)+")
-_LONE = {
-    "<gallery": Kind.FILE,
-    "<blockquote": Kind.QUOTE,
-    "<poem": Kind.QUOTE,
-    "<references": Kind.REFERENCE,
-    "<table": Kind.TABLE,
-    "<!--": Kind.COMMENT,
-}
-_SOFT = "\0"  # stands for a line end inside a construct; XML has no such character
-
-
 def _stretch(text: str, files: Collection[str]) -> _Stretch:
     """The paragraphs of a stretch, normalised, each with its kind."""
     found: list[tuple[Kind, str]] = []
@@ -336,9 +346,6 @@ def _prose(lines: list[str]) -> tuple[Kind, str]:
     lower = text.casefold()
     is_note = lower.startswith("<ref") and lower.endswith("</ref>") and lower.count("</ref>") == 1
     return (Kind.REFERENCE if is_note else Kind.PROSE), text
-
-
-_LINE_SIGNS = frozenset(" :*#;{[<")
 
 
 def _line_kind(line: str, files: Collection[str]) -> Kind:
@@ -377,9 +384,6 @@ def _tag_kind(line: str) -> Kind:
             lone = line.endswith(closing) and (kind is not Kind.COMMENT or line.count("<!--") == 1)
             return kind if lone else Kind.PROSE
     return Kind.PROSE
-
-
-_PAIRS = {"{{": re.compile(r"\{\{|\}\}"), "[[": re.compile(r"\[\[|\]\]")}
 
 
 def _is_closed(text: str, opening: str, closing: str) -> bool:
@@ -437,9 +441,6 @@ def _long_spans(body: str) -> list[tuple[int, int]]:
     return spans
 
 
-_DEEPEST = 32  # characters of indentation before a table
-
-
 def _is_idle(body: str, place: int, name: str, *, opens: bool, inside: str) -> bool:
     """Whether a token has no meaning in its place, for instance in a comment, or a table's sign within a line."""
     if inside in _OPAQUE and (opens or name != inside):
@@ -449,17 +450,6 @@ def _is_idle(body: str, place: int, name: str, *, opens: bool, inside: str) -> b
     near = body[max(0, place - _DEEPEST) : place]
     line = near.rpartition("\n")[2]
     return bool(line.strip(" :")) or (len(line) == len(near) and place > _DEEPEST)
-
-
-_OPAQUE = _HARD_TAGS | {"comment"}
-_FIXED = {
-    "{|": (True, "table"),
-    "|}": (False, "table"),
-    "{{": (True, "template"),
-    "}}": (False, "template"),
-    "<!--": (True, "comment"),
-    "-->": (False, "comment"),
-}
 
 
 def _token(match: re.Match[str]) -> tuple[bool, str]:

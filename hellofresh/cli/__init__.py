@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from hellofresh.cli._output import CommandOutput
 
 
+# Codes of errors about a file that is read and is not there.
 _NOT_READ = frozenset({"missing-file", "missing-posts", "missing-source", "other-file"})
-"""Codes of errors about a file that is read and is not there."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

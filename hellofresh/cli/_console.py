@@ -1,4 +1,4 @@
-"""Shows messages and results of the pipeline on the console, or in one line a step."""
+"""Shows messages and results of the pipeline on the console, or in one line per step."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from hellofresh.cli._output import CommandOutput, ProgressBar
 from hellofresh.runs.export import EvaluationReport
 from hellofresh.tasks.samples import to_json
 
-_NARROW, _BRIEF = 80, 69
-"""Characters of a line on any terminal, and of a step's line before its seconds."""
+_NARROW, _BRIEF = 80, 69  # characters of a line on any terminal, and of a step's line before its seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,7 @@ class ConsoleShow:
 
 @dataclass(frozen=True, slots=True)
 class BriefShow(ConsoleShow):
-    """Shows one line a step, and bars on a terminal; everything else goes to a log."""
+    """Shows one line per step, and bars on a terminal; everything else goes to a log."""
 
     log: ConsoleShow = field(kw_only=True)
 

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from hellofresh.runs.runner import Tally
 
 
-_FILE_WIDTH = 200
+_FILE_WIDTH = 200  # a file has no width: tables that would be cut at a terminal's 80 characters stay whole
 _LONG_S = 2.0
-_REDRAW_S = 0.1
-_LINE_S = 30.0
+_REDRAW_S = 0.1  # faster than the eye reads, terminals over a network flicker
+_LINE_S = 30.0  # a log needs a sign of life, not a line for each answer
 _NUMBER = re.compile(r"(?:-|[0-9][0-9,.]*(?:/[0-9,]+)?(?: \[.*\])?)?\Z")
 
 
@@ -102,7 +102,7 @@ class CommandOutput:
 
     @contextmanager
     def progress(self, what: str) -> Iterator[ProgressBar]:
-        """A progress bar on standard error, for work of over two seconds; occasional lines if that is no terminal."""
+        """A progress bar on standard error, for work of over two seconds; occasional lines without a terminal."""
         columns = (
             TextColumn("{task.description}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
             BarColumn(bar_width=15),

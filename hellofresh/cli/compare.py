@@ -12,7 +12,7 @@ from hellofresh.results.comparison import compare_scores
 from hellofresh.results.score_files import ColumnNames, read_scores, scale_of
 from leaderboard.export.one_file import WRITERS
 
-_MOST_PAIRS = 45
+_MOST_PAIRS = 45  # all pairs of ten systems
 _COLUMNS = ("item", "system", "score", "cluster", "repeat", "human", "systems", "without")
 
 

@@ -17,6 +17,15 @@ from hellofresh.judging.study import RatingPhase
 from hellofresh.releases.draw.frozen import FrozenRelease
 from hellofresh.tasks import get_task
 
+# Contents of the authors' files at the commit that names the edition.
+_MUSE_RELEASED = {
+    "posts": 247,
+    "counting posts": 232,
+    "responses": 1_062,
+    "rated responses": 1_280,
+    "rated links": 2_040,
+}
+
 
 def imported_editions(workspace: Workspace, dataset: DataSet) -> list[tuple[Frozen, str]]:
     """Every version of a data set in the workspace with its task, in order."""
@@ -146,16 +155,6 @@ def _check_plain(options: argparse.Namespace, expected: str) -> None:
     if options.set or options.sample is not None or options.part or options.version:
         what = f"an option of data sets of statements with {options.name!r}"
         raise UsageError(what, expected=expected, code="other-option")
-
-
-_MUSE_RELEASED = {
-    "posts": 247,
-    "counting posts": 232,
-    "responses": 1_062,
-    "rated responses": 1_280,
-    "rated links": 2_040,
-}
-"""Contents of the authors' files at the commit that names the edition."""
 
 
 def _import_muse(options: argparse.Namespace, output: CommandOutput) -> int:

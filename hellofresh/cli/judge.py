@@ -56,11 +56,10 @@ from hellofresh.tasks.samples import to_json
 _NEXT = "How far it agrees with people: hellofresh rate report --kind judges"
 
 
-_EVIDENCE = 3
-"""Number of documents for judging the response to a claim."""
+_EVIDENCE = 3  # number of documents for judging the response to a claim
 _OPENING, _TEMPLATE_WORDS = "Thank you for bringing this up. Research does not support it:", 60
+# Judges that need only a study; other packages add some by entry points of the group `hellofresh.judges`.
 _JUDGES: Mapping[str, Callable[[RatedStudy], Iterable[Rating]]] = {"links": rate_links, "classifier": classify_study}
-"""Judges that need only a study; other packages add some by entry points of the group `hellofresh.judges`."""
 
 
 def run_judge(options: argparse.Namespace, output: CommandOutput) -> int:
@@ -251,8 +250,8 @@ def _show(output: CommandOutput, judged: JudgedSystems, cards: Sequence[RewardCa
     if judged.fooled_by:
         output.say(f"not validated: systems' responses are not rated higher than {', '.join(judged.fooled_by)}")
     if judged.weak:
-        what = "places refutations above replies that refute nothing too seldom"
-        output.say(f"not validated: by its own card the reward for {', '.join(judged.weak)} {what}")
+        what = "too seldom places refutations above replies that refute nothing"
+        output.say(f"not validated: by its own card, the reward for {', '.join(judged.weak)} {what}")
     differences = {measure: judged.differences(measure) for measure in judged.measures}
     _show_differences(output, differences, (*trained, "denies", "grounded"))
     for card in cards:

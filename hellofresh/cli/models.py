@@ -29,7 +29,7 @@ from hellofresh.runs.counts import WIDER_TOKENS, AnswerFate, counted, fate_of, r
 from hellofresh.runs.ledger import Ledger
 from hellofresh.tasks.outputs import Choice, Status
 
-_VISIBLE_TOKENS = 15
+_VISIBLE_TOKENS = 15  # as in zero-shot runs, so that a model that fails there fails here
 _ENDS = ("checked", "retires", "successor", "context")
 
 

@@ -22,8 +22,7 @@ from hellofresh.tasks import TASKS, get_task
 from hellofresh.tasks.samples import MAIN as MAIN_SPLIT
 from hellofresh.tasks.samples import Sample
 
-_ATTEMPTS, _NAME = 4, "rephrased"
-"""Attempts for each rephrasing, and the name of the new prompt set."""
+_ATTEMPTS, _NAME = 4, "rephrased"  # attempts for each rephrasing, and the name of the new prompt set
 
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:

@@ -59,6 +59,7 @@ _PREDICTIONS: _Schema = {
     "rationale": pl.String,
     "sources": pl.List(pl.String),
 }
+# Columns of the responses, each with its type and its value from an answer.
 _RESPONSES: Mapping[str, tuple[type[pl.DataType], Callable[[JournalEntry], object]]] = {
     "sample": (pl.String, lambda entry: entry.sample),
     "step": (pl.String, lambda entry: entry.step),
@@ -74,7 +75,6 @@ _RESPONSES: Mapping[str, tuple[type[pl.DataType], Callable[[JournalEntry], objec
     "logprob_no": (pl.Float64, lambda entry: (entry.answer.logprobs or {}).get("no")),
     "served_by": (pl.String, lambda entry: entry.answer.served_by),
 }
-"""Columns of the responses, each with its type and its value from an answer."""
 _TRANSCRIPTS: _Schema = {"run": pl.String, "sample": pl.String, "repetition": pl.Int64, "events": pl.String}
 
 
@@ -100,7 +100,7 @@ def _list_runs(output: CommandOutput) -> int:
         judged = "-" if record is None else f"{numbers['judged']}/{numbers['of']}"
         rows.append((name, state, judged, cost, started))
     output.result(results)
-    output.table("Runs", ("run", "state", "judged", "cost (USD)", "started"), rows)
+    output.table("Runs", ("run", "state", "answered", "cost (USD)", "started"), rows)
     return 0
 
 

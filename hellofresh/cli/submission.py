@@ -1,4 +1,4 @@
-"""`hellofresh submission`: hand in predictions of your own system, and see their state."""
+"""`hellofresh submission`: submit predictions of your own system, and see their state."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Response
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Split, to_json
 
+# Lines of a file that is read at all, and those by whose ids its edition is known.
 _MOST_LINES, _FIRST_LINES = 1_000_000, 2_000
-"""Lines of a file that is read at all, and those by whose ids its edition is known."""
 
 
 def find_due(samples: str | None, edition: Edition, split: Split = MAIN) -> Due:
@@ -334,7 +334,7 @@ def list_entries(options: argparse.Namespace, output: CommandOutput) -> int:
     rows = [_entry_row(item, counts) for item in found.entries]
     output.table(f"Submissions to {due.edition}{_named(due)}", ("entry", "name", "received", "state"), rows)
     if not options.submissions.is_dir():
-        output.text(f"There is no folder {options.submissions.absolute()} yet.")
+        output.text(f"The folder {options.submissions.absolute()} does not exist yet.")
     for item in found.entries:
         for line in (*map(str, item.faults), *item.flags):
             output.text(f"{item.origin}: {line}")

@@ -46,6 +46,12 @@ if TYPE_CHECKING:
 
 
 _METRIC = "ndcg@10"
+_NAME = re.compile(r"[a-z0-9]+(?:[.-][a-z0-9]+)*")
+_RECIPES: dict[str, type[TuningRecipe]] = {
+    "sft": SftRecipe,
+    "rloo": RewardedRecipe,
+    "ppo": PpoRecipe,
+}
 
 
 def train_reranker(options: argparse.Namespace, output: CommandOutput) -> int:
@@ -110,9 +116,6 @@ def _print_reranker(
     output.text(f"{found.folder}")
     more = {"folder": str(found.folder), "losses": list(found.losses), "scores": list(found.scores)}
     output.result({**row, **more})
-
-
-_NAME = re.compile(r"[a-z0-9]+(?:[.-][a-z0-9]+)*")
 
 
 def train_reward(options: argparse.Namespace, output: CommandOutput) -> int:
@@ -194,13 +197,6 @@ def _print_reward(found: TrainedReward, output: CommandOutput) -> None:
     output.result({**card.model_dump(mode="json"), "folder": str(found.folder)})
 
 
-_RECIPES: dict[str, type[TuningRecipe]] = {
-    "sft": SftRecipe,
-    "rloo": RewardedRecipe,
-    "ppo": PpoRecipe,
-}
-
-
 def tune_by(options: argparse.Namespace, output: CommandOutput) -> int:
     """Tune by one method."""
     kind = TuningSettings if options.method == "sft" else RewardedSettings
@@ -257,7 +253,7 @@ def _watched(asked: RewardedSettings, recipe: RewardedRecipe, output: CommandOut
 def _say_probes(found: Probed | None, output: CommandOutput) -> None:
     if found is not None:
         shares = ", ".join(f"{name} {share:.0%}" for name, share in found.shares.items())
-        output.text(f"refutations of {found.claims} claims are placed above: {shares} (least for all: {LEAST:.0%})")
+        output.text(f"refutations of {found.claims} claims rank above: {shares} (required of each: {LEAST:.0%})")
 
 
 def _print_tuned(folder: Path, card: TuningCard, output: CommandOutput) -> None:

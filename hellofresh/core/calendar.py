@@ -10,7 +10,7 @@ from typing import Self
 from hellofresh.core.errors import ReleaseError
 from hellofresh.core.quarters import Quarter, parse_utc, utc_text
 
-_READ_BEFORE_DAYS = 5
+_READ_BEFORE_DAYS = 5  # time to read sources again if something failed on the day
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,12 +24,13 @@ from typing import Any, TypeVar
 from hellofresh.core.errors import RunError, UsageError, missing_extra
 
 _ATTEMPTS = 3
-_CONNECT_S = 10
-_SAFE_PATH = "PYTHONSAFEPATH"
-"""The variable that keeps a new Python from importing modules of its current folder."""
+_CONNECT_S = 10  # a cluster that is up answers at once; dask's own default is longer than anybody waits
+_SAFE_PATH = "PYTHONSAFEPATH"  # the variable that keeps a new Python from importing modules of its current folder
 
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
+Pool = Callable[[], AbstractContextManager[Executor]]
+"""A function that opens a new executor at each call."""
 
 
 def completed(work: Coroutine[Any, Any, _Result]) -> _Result:
@@ -40,10 +41,6 @@ def completed(work: Coroutine[Any, Any, _Result]) -> _Result:
         return asyncio.run(work)  # noqa: TID251  # what all others call
     with ThreadPoolExecutor(1) as apart:
         return apart.submit(asyncio.run, work).result()  # noqa: TID251
-
-
-Pool = Callable[[], AbstractContextManager[Executor]]
-"""A function that opens a new executor at each call."""
 
 
 def process_pool(jobs: int) -> Pool:
@@ -99,7 +96,7 @@ def cluster_pool(address: str) -> Pool:
                 raise RunError(
                     f"the cluster lost the work ({error or 'the scheduler has gone'})",
                     where=address,
-                    fix="Look into the logs of its workers; fewer threads a worker need less memory.",
+                    fix="Check its workers' logs; fewer threads per worker need less memory.",
                     code="workers-lost",
                 ) from None
 
@@ -142,7 +139,7 @@ def run_tasks(
         return [results[place] for place in range(len(tasks))]
     raise RunError(
         f"workers were lost in each of {_ATTEMPTS} attempts, {len(results):,} of {len(tasks):,} files done",
-        fix="Look whether they run out of memory; fewer at once need less.",
+        fix="Check whether they run out of memory; fewer workers need less.",
         code="workers-lost",
     )
 
@@ -159,7 +156,7 @@ def _attempt(
         for future in as_completed(places):
             results[places[future]] = future.result()
             done(future.result())
-    except BaseException:
+    except BaseException:  # Ctrl-C too: work that nobody waits for would keep the cores busy
         for future in places:
             future.cancel()
         raise

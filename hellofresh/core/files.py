@@ -25,18 +25,19 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError
 
 
-_MOST_TOML_BYTES = 1_000_000
-_MOST_DOTS = 1_000
+_MOST_TOML_BYTES = 1_000_000  # tables are written by hand
+_MOST_DOTS = 1_000  # the parser's time grows with the square of a key's dots
 MAX_DEPTH = 8
 """Default limit of nesting in untrusted JSON."""
+# Strings, also unfinished ones, and brackets; possessive, so matching takes linear time.
 _BRACKETS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{}]')
-"""Strings, also unfinished ones, and brackets; possessive, so matching takes linear time."""
 
 
 _TEMPORARY = re.compile(r"\..+\.([0-9a-f]{6})-([0-9]{1,10})-[A-Za-z0-9_]{8}")
 _Kind = TypeVar("_Kind")
 _ADAPTERS: dict[type, TypeAdapter[Any]] = {}
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
+_CHECKSUM = "checksum"
 
 
 def canonical_json(value: object) -> str:
@@ -169,9 +170,6 @@ def write_json(path: Path, value: object, *, mode: int = 0o644) -> None:
     write_bytes(path, f"{text}\n".encode(), mode=mode)
 
 
-_CHECKSUM = "checksum"
-
-
 def _checksum(content: dict[str, object]) -> str:
     return sha256_text(canonical_json(content))
 
@@ -186,17 +184,17 @@ def read_sealed(path: Path, *, error: type[HelloFreshError] = DataError, fix: st
 
     Raises:
         DataError: if the file is missing or not JSON.
-        HelloFreshError: of the class `error`, if the content is not as it was written.
+        HelloFreshError: of the class `error`, if the content has changed since it was written.
     """
     content = read_json(path)
     if content.pop(_CHECKSUM, None) != _checksum(content):
-        expected = f"content with the SHA-256 that it names as {_CHECKSUM}"
-        raise error("is not as it was written", where=str(path), expected=expected, fix=fix, code=code)
+        expected = f"content whose SHA-256 is its {_CHECKSUM}"
+        raise error("has changed since it was written", where=str(path), expected=expected, fix=fix, code=code)
     return content
 
 
 def write_jsonl(path: Path, rows: Iterable[object], *, mode: int = 0o644) -> int:
-    """Write one canonical JSON value a line; returns the number of lines."""
+    """Write one canonical JSON value per line; returns the number of lines."""
     count = 0
     with atomic_path(path, mode=mode) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
         for row in rows:
@@ -399,7 +397,7 @@ def _no_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
     value = dict(pairs)
     if len(value) < len(pairs):
         repeated = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
-        raise BadJsonError("repeated-key", f"the key {repeated[:80]!r} is there twice")
+        raise BadJsonError("repeated-key", f"the key {repeated[:80]!r} appears twice")
     return value
 
 

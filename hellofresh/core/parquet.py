@@ -18,7 +18,7 @@ import polars as pl
 
 from hellofresh.core.files import atomic_path
 
-_PROBE = 2**20
+_PROBE = 2**20  # polars hides the system's error: this much would fail on a full disk too
 _SYSTEM_ERROR = re.compile(r"\(os error (\d+)\)")
 _TYPES: Mapping[object, pl.DataType] = {
     str: pl.String(), int: pl.Int64(), float: pl.Float64(), bool: pl.Boolean(),
@@ -28,6 +28,7 @@ _WORDS = {pl.String: "text", pl.Int64: "whole numbers", pl.Float64: "numbers", p
           pl.List: "lists"}  # fmt: skip
 
 Row = TypeVar("Row")
+_ENDS = ("", "_low", "_high")
 
 
 class BadTableError(ValueError):
@@ -40,9 +41,6 @@ class Estimate(NamedTuple):
     value: float
     low: float | None
     high: float | None
-
-
-_ENDS = ("", "_low", "_high")
 
 
 class _Column(NamedTuple):

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from hellofresh.core.errors import UsageError
 
 T = TypeVar("T")
-_APART = "It imports what is just being loaded: bring it from a module of its own that imports less."
+_APART = "It imports what is just being loaded: move it to a module of its own that imports less."
 
 
 def _left_out() -> bool:
@@ -68,7 +68,7 @@ def plugins(group: str, name: str | None = None) -> dict[str, Any]:
     for point in entry_points_of(group, name):
         try:
             found[point.name] = point.load()
-        except Exception as error:
+        except Exception as error:  # code of others may raise anything on import
             raise UsageError(
                 f"{point.name} cannot be loaded ({type(error).__name__}: {error})",
                 where=f"{point.value}, an entry point of {group}",
@@ -93,7 +93,7 @@ class Registry(MutableMapping[str, T]):
         group: of the entry points.
         own: this package's.
         name_of: gives the name of an object from that of its entry point and itself.
-        check: raises an error if an object cannot stand beside others.
+        check: raises an error if an object conflicts with others.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class Registry(MutableMapping[str, T]):
         try:
             for point, one in plugins(self._group).items():
                 self.add(self._name_of(point, one), one)
-        except BaseException:
+        except BaseException:  # the next call tries again, and fails with the same words
             del self.__dict__["_all"]
             raise
         return found
@@ -121,7 +121,7 @@ class Registry(MutableMapping[str, T]):
         """Add an object from outside; adding the same again has no effect.
 
         Raises:
-            UsageError: if its name is taken, or it cannot stand beside others.
+            UsageError: if its name is taken, or it conflicts with others.
         """
         if self._all.get(name) is one:
             return

@@ -15,6 +15,11 @@ from typing import ClassVar, Protocol, Self
 from hellofresh.core.errors import UsageError
 
 _QUARTER = re.compile(r"([12][0-9]{3})Q([1-4])")
+EditionKey = tuple[int, str, tuple[tuple[int, int, str], ...]]
+"""Kind of the edition (0 for a quarter), its name, and the parts of its version."""
+FIRST_SNOWFLAKE = 29_700_859_247
+"""The smallest id of a post on X that contains the time of writing."""
+_SNOWFLAKES_FROM = datetime(2010, 11, 4, 1, 42, 54, 657_000, UTC)
 
 
 class PeriodKind(StrEnum):
@@ -30,10 +35,6 @@ class PeriodKind(StrEnum):
             return f"{moment.year:04d}-{moment.month:02d}"
         year, week, _ = moment.isocalendar()
         return f"{year:04d}-W{week:02d}"
-
-
-EditionKey = tuple[int, str, tuple[tuple[int, int, str], ...]]
-"""Kind of the edition (0 for a quarter), its name, and the parts of its version."""
 
 
 class SortedEdition(Protocol):
@@ -138,11 +139,6 @@ def parse_utc(text: str) -> datetime:
     return moment.astimezone(UTC)
 
 
-FIRST_SNOWFLAKE = 29_700_859_247
-"""The smallest id of a post on X that contains the time of writing."""
-_SNOWFLAKES_FROM = datetime(2010, 11, 4, 1, 42, 54, 657_000, UTC)
-
-
 def snowflake_time(post_id: int) -> datetime:
     """The time in the id of a post or note of X, UTC, to the millisecond.
 
@@ -153,7 +149,7 @@ def snowflake_time(post_id: int) -> datetime:
         ValueError: for ids from before November 2010, which contain no time.
     """
     if post_id < FIRST_SNOWFLAKE:
-        raise ValueError(f"{post_id} holds no time")
+        raise ValueError(f"{post_id} contains no time")
     return _SNOWFLAKES_FROM + timedelta(milliseconds=post_id >> 22)
 
 

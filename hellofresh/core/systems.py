@@ -11,6 +11,8 @@ from pydantic import Field, StringConstraints, ValidationInfo, field_validator
 
 from hellofresh.core.strict import Strict
 
+Weights = Literal["open", "closed"]
+
 
 class Provenance(StrEnum):
     """How far an entry can be trusted."""
@@ -19,9 +21,6 @@ class Provenance(StrEnum):
     """Made by this installation, which keeps its journal and transcripts."""
     UPLOADED = "uploaded"
     """Handed in, or taken from a published study: predictions only."""
-
-
-Weights = Literal["open", "closed"]
 
 
 class ModelFacts(Strict):

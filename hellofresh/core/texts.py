@@ -16,23 +16,27 @@ from typing import Any
 from hellofresh.core.files import sha256_text
 
 _INVISIBLE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
+# Characters without a shape that are not of an invisible category: fillers and variation selectors.
 _INVISIBLE = frozenset(
     "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0"
     + "".join(map(chr, [*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)]))
 )
-"""Characters without a shape that are not of an invisible category: fillers and variation selectors."""
 _JOINERS = "[\u200c\u200d]"
+# Joiners not between non-Latin characters; Persian and Indic words, and emoji, need theirs.
 _NEEDLESS_JOINERS = re.compile(rf"(?<![^\x00-\u036f\u200c\u200d]){_JOINERS}+|{_JOINERS}+(?![^\x00-\u036f])")
-"""Joiners not between non-Latin characters; Persian and Indic words, and emoji, need theirs."""
+# Control characters besides white space, changes of the writing direction, and halves of surrogate pairs.
 _FORBIDDEN = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Control characters besides white space, changes of the writing direction, and halves of surrogate pairs."""
+# Brackets, and those that are read as such after normalization, for classes of characters.
 _LEFT, _RIGHT, _OPEN, _CLOSE = (
     "<\uff1c\u3008\u2039",
     ">\uff1e\u3009\u203a",
     r"\[\uff3b\u3010\u3014",
     r"\]\uff3d\u3011\u3015",
 )
-"""Brackets, and those that are read as such after normalization, for classes of characters."""
+# Where a space breaks a name that a tokenizer may read as one control token, which ends a chat turn even inside a
+# message, or that begins a call of a tool. In templates of 2023 to 2026 it is one word without white space:
+# `<|im_end|>`, `<think>`, `[TOOL_CALLS]`, `[gMASK]`, `]~b]`, `<function=`, the fence of `tool_code`. Plain words
+# of roles (`Human:`, `### Instruction:`) are not tokens: the fence contains those.
 _TURN_MARKS = re.compile(
     rf"(?<=[{_LEFT}])(?=[|\uff5c]|[/\\]?[\w|\uff5c\u2581/:~\[\]-]{{1,60}}[{_RIGHT}])"  # <|...|>, one word in brackets
     rf"|(?<=[{_LEFT}])(?=[/\\]?(?:\w{{1,20}}:)?(?i:function|invoke|parameter|tool)\w{{0,30}}[\s=])"
@@ -41,13 +45,10 @@ _TURN_MARKS = re.compile(
     r"|(?<=\])(?=~)|(?<=~)(?=\[)"
     r"|(?<=```)(?=(?i:tool)_)|(?<=~~~)(?=(?i:tool)_)"
 )
-"""Where a space breaks a name that a tokenizer may read as one control token, which ends a chat turn even inside a
-message, or that begins a call of a tool. In templates of 2023 to 2026 it is one word without white space:
-`<|im_end|>`, `<think>`, `[TOOL_CALLS]`, `[gMASK]`, `]~b]`, `<function=`, the fence of `tool_code`. Roles in plain words
-(`Human:`, `### Instruction:`) are not tokens: the fence contains those.
-"""
 _TURN_CHARACTERS = "<[|]`~\uff5c\uff1c\u3008\u2039\uff3b\u3010\u3014"
-_MARK_LENGTH = 12
+_MARK_LENGTH = 12  # 48 bits: a text that was written before the mark cannot hold it but by chance
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""Beginnings of a cell that a spreadsheet takes for a formula."""
 
 
 def hidden_character(text: str) -> str:
@@ -111,10 +112,6 @@ class FencedText:
 
     text: str
     mark: str
-
-
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""Beginnings of a cell that a spreadsheet takes for a formula."""
 
 
 def disarmed(text: str) -> str:

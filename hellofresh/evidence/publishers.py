@@ -26,9 +26,9 @@ Priority = Literal["high", "medium", "low"]
 PRIORITIES: tuple[Priority, ...] = get_args(Priority)
 COLUMNS = ("domain", "bias", "factuality", "quality", "category")
 _MOST_BYTES = 100_000_000
-_MOST_STEPS = 8
+_MOST_STEPS = 8  # lists rate sites and their sections, never deeper pages
+# Together with a query they stay within 50 words and 400 characters, the tightest limit of all providers (Brave's).
 _GROUP_DOMAINS, _GROUP_CHARACTERS = 15, 240
-"""Together with a query they stay within 50 words and 400 characters, the tightest limit of all providers (Brave's)."""
 _BIASES = {
     "extreme left": -3, "far left": -3, "left": -2, "left center": -1, "lean left": -1, "center": 0, "centre": 0,
     "least biased": 0, "pro science": 0, "right center": 1, "lean right": 1, "right": 2, "far right": 3,
@@ -39,14 +39,14 @@ _FACTUALITIES = {
     "gr": 1.0, "generally reliable": 1.0, "nc": 0.5, "no consensus": 0.5, "m": 0.5, "gu": 0.0,
     "generally unreliable": 0.0, "d": 0.0, "deprecated": 0.0, "b": 0.0, "blacklisted": 0.0,
 }  # fmt: skip
+# Categories of publishers that are not usable as sources; some files give them in place of a bias.
 _CATEGORIES = {
     "satire": "satire", "satirical": "satire", "questionable": "questionable", "fake": "questionable",
     "fake news": "questionable", "unreliable": "questionable", "rumor": "questionable", "conspiracy": "conspiracy",
     "conspiracy pseudoscience": "conspiracy", "pseudoscience": "conspiracy",
 }  # fmt: skip
-"""Categories of publishers that are not usable as sources; some files give them in place of a bias."""
+# Words that may follow a rating, as in `left-center bias` and `questionable source`.
 _BESIDE = re.compile(r"\s+(?:bias|sources?|reporting)$")
-"""Words that may follow a rating, as in `left-center bias` and `questionable source`."""
 _MOST_FACTUAL, _FACTUAL, _MOSTLY_FACTUAL, _NEAR_THE_CENTRE = 1.0, 0.8, 0.6, 1
 
 

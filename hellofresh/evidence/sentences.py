@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
+# Abbreviations of fourteen languages in lower case, except those without a vowel, which a rule covers.
 _ABBREVIATIONS = frozenset(
     """
     abs adj adm al apr approx apt art assn assoc asst aug av ave bishop bros ca cap capt circa co col com comdr comp
@@ -27,9 +28,8 @@ _ABBREVIATIONS = frozenset(
     sok sayın yrd fru kap osv aram odst roč βλ δηλ κλπ σελ στρ uu
     """.split()  # noqa: SIM905, RUF001
 )
-"""Abbreviations of fourteen languages in lower case, except those without a vowel, which a rule covers."""
+# Names with a final punctuation mark, such as `Yahoo!`, which do not end a sentence.
 _NAMES = frozenset({"yahoo", "jeopardy", "yum", "wham", "panic"})
-"""Names with a final punctuation mark, such as `Yahoo!`, which do not end a sentence."""
 _CLOSERS = "\"')]}\u201d\u2019\u00bb\u300d\u300f\u3011\uff09\u203a"
 _OPENED = '( [ \u201c \u201e \u00ab \u00bb \u300c \u300e \u3010 \uff08 \u300a " \u201d'.split()  # noqa: SIM905
 _CLOSED = ') ] \u201d \u201c\u201d \u00bb \u00ab \u300d \u300f \u3011 \uff09 \u300b " \u201d'.split()  # noqa: SIM905
@@ -52,7 +52,7 @@ _TURNS = r"""(?:(?:
     |(?:لكن|ولكن|लेकिन|परंतु)\s|但|然而|不过|可是|其实|しかし|だが|でも|그러나|하지만)"""
 _BEGINS_TURNING = re.compile(rf"\W*(?:{_DENIES}|{_TURNS})", re.IGNORECASE | re.VERBOSE)
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
-_CHARACTERS_A_WORD = 12
+_CHARACTERS_A_WORD = 12  # a text without spaces must not count as one word
 
 
 def sentences(text: str) -> list[tuple[int, int]]:

@@ -42,8 +42,13 @@ _WEIGHTS = {
     "Rec": ("models/PP-OCRv6_rec_small.onnx", "6f327246b50388f3c176ae304bd95767ea6dc0c9ae92153ef8cbe210b3c14884"),
 }
 _THREADS = 2
-_LEAST_SIDE = 16
-"""Smallest side in pixels; smaller pictures make the engines fail."""
+_LEAST_SIDE = 16  # smallest side in pixels; smaller pictures make the engines fail
+# of the longer side in pixels; a placement fits fewer than eight pairs by chance
+_KEYPOINTS, _KEYPOINT_SIDE, _LEAST_KEYPOINTS = 500, 512, 8
+_NEAREST, _PIXELS, _LARGEST_SCALE = 0.75, 4.0, 8.0  # the first is Lowe's ratio: clearly nearer than the next
+
+
+_Keypoints = tuple[NDArray[np.float32], NDArray[np.float32]]  # places and descriptors of a picture's keypoints
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,17 +151,9 @@ def ocr_parameters() -> Parameters:
     return {f"ocr_{part.lower()}_sha256": sha256 for part, (_, sha256) in _WEIGHTS.items()}
 
 
-_KEYPOINTS, _KEYPOINT_SIDE, _LEAST_KEYPOINTS = 500, 512, 8
-_NEAREST, _PIXELS, _LARGEST_SCALE = 0.75, 4.0, 8.0  # the first is Lowe's ratio: clearly nearer than the next
-
-
-_Keypoints = tuple[NDArray[np.float32], NDArray[np.float32]]
-"""Places and descriptors of a picture's keypoints."""
-
-
 @dataclass
 class PictureMatcher:
-    """Tells by keypoints (SIFT of OpenCV, which the extra `ocr` brings) whether a picture is one of a post's.
+    """Decides by keypoints (SIFT of OpenCV, which the extra `ocr` brings) whether a picture is one of a post's.
 
     It sees through another size, compression, a crop, other colours, a caption and a mirror, since a share of the
     keypoints lies as in the other picture, moved, turned and scaled at once. Another photo of the same scene has fewer,
@@ -220,6 +217,7 @@ def _shared(first: _Keypoints, second: _Keypoints) -> float:
     )
     if move is None or not 1 / _LARGEST_SCALE < float(np.hypot(move[0, 0], move[0, 1])) < _LARGEST_SCALE:
         return 0.0
+    # several keypoints may meet one, as on plain surfaces
     kept = {target for target, fit in zip(there, np.ravel(fits), strict=True) if fit}
     return round(len(kept) / min(len(first[0]), len(second[0])), 3)
 
@@ -233,7 +231,7 @@ class _Known(Strict):
 class People:
     """Known people in pictures, as a file of the user's names them. Nothing here recognises a face.
 
-    It is biometric, so that it is off unless somebody asks for it.
+    It is biometric, so it is off unless requested.
 
     Args:
         source: a file of JSON lines, `image` (an address, or the SHA-256 of a picture's bytes) and `people` (names).
@@ -247,7 +245,7 @@ class People:
     def __post_init__(self) -> None:
         if not Path(self.source).is_file():
             raise DataError(
-                "no such file of people", where=self.source[:200], expected="JSON lines", code="missing-file"
+                "the file of people does not exist", where=self.source[:200], expected="JSON lines", code="missing-file"
             )
 
     @property

@@ -49,6 +49,8 @@ from hellofresh.stats.multiway import ClusteredMean
 
 RANKS_FROM = 0.65
 """The lower limit of a judge's pairwise accuracy must exceed this for its scores to rank systems."""
+_PARTS = 5  # folds of samples: a judge never learns from the sample that it scores
+_LEAST = 20  # fewest rated responses to train on
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,7 @@ class JudgeQuality:
         found += [f"no better than {rule}" for rule, gain in self.gains.items() if not gain.low > 0]
         for where, share in self.by_length.items():
             if share is None or not share.low > 0.5:
-                found.append(f"not right more often than not where people prefer {where}")
+                found.append(f"not right in more than half of the cases where people prefer {where}")
         return found
 
     @property
@@ -232,11 +234,6 @@ def powered_means(study: RatedStudy, judge: str) -> dict[str, PoweredMean]:
             columns = (part["value"], part["judge_score"], rest["judge_score"])
             found[system] = powered_mean(*(column.cast(pl.Float64).to_numpy() for column in columns))
     return found
-
-
-_PARTS = 5
-_LEAST = 20
-"""Fewest rated responses to train on."""
 
 
 def classify_study(study: RatedStudy) -> Iterator[Rating]:

@@ -23,10 +23,10 @@ RULES = "rules"
 """The judge's name."""
 REACHABILITY = "reachability"
 _REDIRECTS = (301, 302, 303, 307, 308)
-_MOST_REDIRECTS = 5
-_MOST_BYTES = 64 << 10
-_TOTAL_S = 15.0
-_AT_ONCE = 8
+_MOST_REDIRECTS = 5  # shorteners need two or three; more are a loop
+_MOST_BYTES = 64 << 10  # the status is what counts; the rest of the page is not read
+_TOTAL_S = 15.0  # slower pages exist, and are called unclear, not dead
+_AT_ONCE = 8  # links of one study point to few hosts, which must not be flooded
 
 
 class LinkState(StrEnum):

@@ -65,10 +65,11 @@ from hellofresh.tasks.outputs import Response, Status
 from hellofresh.tasks.samples import Sample
 
 _PROMPT = "judge"
-_MOST_TOKENS_A_CRITERION = 40
-_MOST_TOKENS_AN_ANSWER = 15
+_MOST_TOKENS_A_CRITERION = 40  # a number, its criterion and some formatting
+_MOST_TOKENS_AN_ANSWER = 15  # a word; more is a model that explains itself
+# Which response an answer prefers, as in `PairChoice`: the post is text 1, so the responses are texts 2 and 3.
 _PREFERRED = {"2": 1, "3": 2, "0": 0}
-"""Which response an answer prefers, as in `PairChoice`: the post is text 1, so the responses are texts 2 and 3."""
+_PAIRS = "pairs.jsonl"
 
 
 class _StepsFile(Strict):
@@ -239,9 +240,6 @@ def _kept_object(text: str) -> Mapping[str, object]:
     except (BadJsonError, UnicodeEncodeError):
         value = {}
     return value if isinstance(value, dict) else {}
-
-
-_PAIRS = "pairs.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -420,7 +418,7 @@ def _to_judge(judging: Judging) -> list[Sample]:
     posts = [item for item in _counted(study) if item.id not in bare][: judging.limit]
     if bare and not posts:
         raise UsageError(
-            f"the texts of the {len(bare)} posts are not at hand: what responds to them cannot be judged",
+            f"the texts of the {len(bare)} posts are missing, so responses to them cannot be judged",
             where=str(study.files.ratings.with_name(f"{study.files.task}.samples.jsonl")),
             fix="Fill in the field text of each line, from your own copy of the posts.",
             code="no-texts",
@@ -456,7 +454,7 @@ def keep_ratings(study: RatedStudy, judge: str, ratings: Iterable[Rating]) -> in
     found = RATINGS.frame(ratings)
     people = study.ratings.filter(pl.col("judge") == judge, pl.col("kind") == str(JudgeKind.PERSON))
     if people.height:
-        raise DataError(f"a person among the raters is called {judge}, as the judge is", code="judge-name")
+        raise DataError(f"a rater has the name of the judge, {judge}", code="judge-name")
     others = study.ratings.filter(pl.col("judge") != judge)
     table = with_weights(pl.concat([others, found]))
     check_ratings(table, study.rubric, where=f"the judge {judge}")

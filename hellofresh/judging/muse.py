@@ -60,8 +60,18 @@ from hellofresh.tasks.corrections import MisleadingPost
 from hellofresh.tasks.samples import Candidate, Label
 
 _FOLDER = "eval/data/"
-_MOST_BYTES = 64_000_000
-"""Of one file; the largest has 1.5 MB."""
+_MOST_BYTES = 64_000_000  # of one file; the largest has 1.5 MB
+_RATED_COLUMNS = ("post_id", "response_id", "username", "label", "response_text", "response_type")
+MUSE_EDITION = Frozen("muse-study", "94662cc")
+"""The study at the commit of the authors' repository that released it."""
+MUSE_TASK = corrections.TASK.name
+MUSE_RUBRIC = corrections.RUBRIC
+_SOURCE = DatasetSource(
+    name="MUSE study (Zhou, Sharma, Zhang and Althoff 2024)",
+    address="https://github.com/Social-Futures-Lab/MUSE, eval/data",
+    published=date(2024, 3, 17),
+    licence="Apache-2.0",
+)
 
 
 class _Question(Strict):
@@ -80,13 +90,12 @@ class _Layout(Strict):
 _LAYOUT = as_model(_Layout, parse_toml((resources.files(__package__) / "muse.toml").read_bytes()), where="muse.toml")
 SYSTEMS, _SAME_AS = _LAYOUT.systems, _LAYOUT.same_as
 """Each system and its column; whose response a mark in a column stands for."""
+# The file of each criterion and its labels, the worst first; numbers where there are none.
 _QUESTIONS = {name: (asked.file, tuple(asked.labels)) for name, asked in _LAYOUT.questions.items()}
-"""The file of each criterion and its labels, the worst first; numbers where there are none."""
 _MORE_LABELS: dict[str, dict[str, int | None]] = {
     name: {**asked.also, **dict.fromkeys(asked.undecided)} for name, asked in _LAYOUT.questions.items()
 }
-_KINDS = ("unimodal", "multimodal")
-"""Posts without and with pictures."""
+_KINDS = ("unimodal", "multimodal")  # posts without and with pictures
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,9 +212,6 @@ class _Files:
             return self._bounded(file.read(_MOST_BYTES + 1), name)
 
 
-_RATED_COLUMNS = ("post_id", "response_id", "username", "label", "response_text", "response_type")
-
-
 def _onboarding(files: _Files, written: Sequence[Mapping[str, str]], numbers: Mapping[str, str]) -> Mapping[str, str]:
     """The post of each number that no list has: found by the texts of the responses to it."""
     of_text: dict[tuple[str, str], set[str]] = {}
@@ -215,6 +221,7 @@ def _onboarding(files: _Files, written: Sequence[Mapping[str, str]], numbers: Ma
     found: dict[str, set[str]] = {}
     for row in files.rows(_QUESTIONS["overall"][0], *_RATED_COLUMNS):
         posts = of_text.get((row["response_type"], row["response_text"]), set())
+        # two posts got the same response: others of the post tell which
         if row["post_id"] not in numbers and len(posts) == 1:
             found.setdefault(row["post_id"], set()).update(posts)
     unclear = [number for number, posts in found.items() if len(posts) != 1]
@@ -253,7 +260,7 @@ def _time(text: str) -> datetime | None:
 
 
 def _blinded(row: Mapping[str, str]) -> str:
-    """A response's id, which tells nothing of its system."""
+    """A response's id, which reveals nothing about its system."""
     return "r-" + sha256_text(f"muse {row['post_id']} {row['response_id']}")[:12]
 
 
@@ -266,7 +273,7 @@ def _rated(files: _Files, tweets: Mapping[str, str], counting: set[str]) -> Iter
         for row in files.rows(name, *_RATED_COLUMNS, *more):
             response, link = _blinded(row), row["url"] if more else ""
             cited[response, row["username"], link] += 1
-            times = cited[response, row["username"], link]
+            times = cited[response, row["username"], link]  # a response may cite an address twice, and each was rated
             yield Rating(
                 sample=f"mp-{tweets[row['post_id']]}",
                 response=response,
@@ -289,10 +296,11 @@ def _value(label: str, values: Mapping[str, int | None], *, of_number: bool, whe
 
 
 def _responses(files: _Files, tweets: Mapping[str, str]) -> list[tuple[str, BlindedResponse]]:
-    """Every response that was rated after its system, with its links in the order in which they stand."""
+    """Every response that was rated after its system, with its links in their order."""
     names = {column: system for system, column in SYSTEMS.items()}
     links: dict[str, dict[str, None]] = {}
     cited = files.rows(_QUESTIONS["reachability"][0], *_RATED_COLUMNS, "url", "response_url_id")
+    # the files list links in any order; the ids give theirs
     for row in sorted(cited, key=lambda row: int(row["response_url_id"])):
         links.setdefault(_blinded(row), {})[row["url"]] = None
     found = {}
@@ -317,18 +325,6 @@ def _key(responses: Sequence[tuple[str, BlindedResponse]], written: Sequence[Map
             response = of_system.get((f"mp-{row['tweet_id']}", other))
             if response is not None:
                 yield KeyRow(response, f"mp-{row['tweet_id']}", system, other)
-
-
-MUSE_EDITION = Frozen("muse-study", "94662cc")
-"""The study at the commit of the authors' repository that released it."""
-MUSE_TASK = corrections.TASK.name
-MUSE_RUBRIC = corrections.RUBRIC
-_SOURCE = DatasetSource(
-    name="MUSE study (Zhou, Sharma, Zhang and Althoff 2024)",
-    address="https://github.com/Social-Futures-Lab/MUSE, eval/data",
-    published=date(2024, 3, 17),
-    licence="Apache-2.0",
-)
 
 
 def _misleading(post: MusePost, edition: Frozen) -> MisleadingPost:

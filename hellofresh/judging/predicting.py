@@ -41,10 +41,8 @@ from hellofresh.tasks.samples import Sample
 
 VOTERS = 3
 """Fewest people who predict each sample; the first of them vote."""
-_SPARE = 2
-"""Additional people per sample, if available, in case somebody knew the outcome or stops."""
-_LEAST_EACH = 20
-"""With many people, each predicts about this many samples rather than fewer."""
+_SPARE = 2  # additional people per sample, if available, in case somebody knew the outcome or stops
+_LEAST_EACH = 20  # with many people, each predicts about this many samples rather than fewer
 _CHECKS = 2
 LEVELS = {"surely": 95, "probably": 80, "rather": 60}
 """Words on the buttons of a question with two classes, and the certainty in percent that each stands for."""
@@ -132,7 +130,7 @@ def assign_predictions(
     """Draw and publish the subset unless done before, deal it to people, and give each a token.
 
     Args:
-        release: whose samples are predicted; those whose texts are not at hand are not asked about.
+        release: whose samples are predicted; those without texts here are not asked about.
         names: of the people.
         count: how many samples are drawn.
         seed: the same seed deals the same.
@@ -146,7 +144,7 @@ def assign_predictions(
     shown = [_shown(task, there[name]) for name in asked if name in there]
     if not shown:
         fix = f"Fill them in: hellofresh hydrate --quarter {files.edition}"
-        raise UsageError("no text of the drawn samples is at hand", fix=fix, code="no-texts")
+        raise UsageError("the drawn samples have no texts here", fix=fix, code="no-texts")
     checks = [_check(task, number) for number in range(1, _CHECKS + 1)]
     dealt = deal_to_people([item.id for item in shown], len(names), seed=seed)
     for number, own in enumerate(dealt):

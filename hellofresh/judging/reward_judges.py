@@ -47,8 +47,10 @@ _RUDE = re.compile(
     re.IGNORECASE,
 )
 _LONG = re.compile(r"[^\W\d_]{4,}")
-_LEAST_SHOUTED = 4
+_LEAST_SHOUTED = 4  # letters; shorter words in capitals are mostly abbreviations
 _MOST_SHOUTED = 2
+RULES = "rules"
+"""Name of the judge by rules."""
 
 
 def denies(case: RewardCase) -> float:
@@ -222,7 +224,7 @@ def judge_by_rewards(
         for response, sample in key.select("response", "sample").iter_rows()
     ]
     if any(not case.claim.strip() for case in cases):
-        what = "the text of a claim is not at hand: responses to it cannot be judged"
+        what = "the text of a claim is missing, so responses to it cannot be judged"
         raise DataError(what, where=str(study.files.edition), code="no-texts")
     measured = _measured(reward, cases)
     copies = near_duplicates(
@@ -292,10 +294,6 @@ def reward_ratings(judged: JudgedSystems, rubric: Rubric, judge: str) -> Iterato
 def judge_name(cards: Sequence[str]) -> str:
     """Name of the judge made of these models, from the hashes of their weights."""
     return f"rewards-{sha256_text(' '.join(sorted(cards)))[:8]}"
-
-
-RULES = "rules"
-"""Name of the judge by rules."""
 
 
 @dataclass(frozen=True, slots=True)

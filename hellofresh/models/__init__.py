@@ -15,6 +15,9 @@ from hellofresh.core.systems import ModelFacts
 from hellofresh.tasks.images import Image
 from hellofresh.tasks.samples import Sample
 
+_Dollars = Annotated[float, Field(strict=True, ge=0, le=100_000, allow_inf_nan=False)]
+_Day = Annotated[str, BeforeValidator(lambda day: date.fromisoformat(str(day)).isoformat())]
+
 
 @dataclass(frozen=True, slots=True)
 class Tool:
@@ -182,10 +185,6 @@ class CallError(RunError):
     ) -> None:
         super().__init__(what, where=where, expected=expected, fix=fix, code=code)
         self.retryable, self.retry_after_s, self.status = retryable, retry_after_s, status
-
-
-_Dollars = Annotated[float, Field(strict=True, ge=0, le=100_000, allow_inf_nan=False)]
-_Day = Annotated[str, BeforeValidator(lambda day: date.fromisoformat(str(day)).isoformat())]
 
 
 @dataclass(frozen=True, slots=True)

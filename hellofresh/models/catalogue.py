@@ -53,6 +53,7 @@ from hellofresh.models.tables import (
 from hellofresh.models.wires import WIRES
 from hellofresh.tasks import TASKS
 
+# Descriptions of retrievers that need no file, for the list of models.
 _RETRIEVERS: Mapping[str, str] = {
     "tf-idf": "Retriever: TF-IDF, the cosine of weighted word counts.",
     "bm25": "Retriever: BM25 over stemmed words.",
@@ -60,16 +61,18 @@ _RETRIEVERS: Mapping[str, str] = {
     "hybrid": "Retriever: BM25 and MiniLM, their rankings put together.",
     "bm25+minilm": "Retriever in two stages: BM25, its first 20 documents put in order by MiniLM.",
 }
-"""Descriptions of retrievers that need no file, for the list of models."""
 IN_FLIGHT = 8
 """Default number of concurrent requests."""
+# The abilities that are part of a model's identity.
 _IDENTIFYING = ("sent_parameters", "dropped", "hidden_tokens", "logprobs", "system_messages")
-"""The abilities that are part of a model's identity."""
 _ACCOUNT = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
+# Hosts at which a model is gone when its maker shuts it down.
 _MAKERS = frozenset(
     {"api.openai.com", "api.anthropic.com", "generativelanguage.googleapis.com", "api.mistral.ai", "api.perplexity.ai"}
 )
-"""Hosts at which a model is gone when its maker shuts it down."""
+# The provider for each prefix of model ids.
+_FAMILIES = {r"(chat)?gpt-|o\d": "openai", "claude-": "anthropic", "gemini-": "gemini"}
+_LOOPBACK = re.compile(r"(localhost|127(\.[0-9]{1,3}){3}|\[::1\])(:[0-9]+)?(/|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +178,7 @@ class HostedModel:
     @property
     def _notes(self) -> tuple[str, ...]:
         key = os.environ.get(self.key_variable or "", "").strip()
-        short = f"the key in {self.key_variable} has {len(key)} characters: taken for a placeholder, it is not hidden"
+        short = f"the key in {self.key_variable} has {len(key)} characters: taken as a placeholder, it is not hidden"
         return tuple(filter(None, (self.ends, short if 0 < len(key) < HIDDEN_KEY else "")))
 
     @property
@@ -331,12 +334,12 @@ _BASELINES: Mapping[str, tuple[str, Callable[[ModelContext], Model]]] = {
 }
 CATALOGUE: Mapping[str, CatalogueEntry] = {
     "smollm2-135m": CatalogueEntry(
-        "SmolLM2-135M-Instruct on this machine, held to the answers asked for: a smoke test at chance level.",
+        "SmolLM2-135M-Instruct on this machine, limited to the allowed answers: a smoke test, no better than chance.",
         partial(_embedded, True),
         facts=SMOLLM2,
     ),
     "smollm2-135m-text": CatalogueEntry(
-        "SmolLM2-135M-Instruct on this machine, answering in free text, of which little can be read as yes or no.",
+        "SmolLM2-135M-Instruct on this machine, answering in free text, which can seldom be read as yes or no.",
         partial(_embedded, False),
         facts=SMOLLM2,
     ),
@@ -359,10 +362,9 @@ _OPENAI, _KEY, _ADDRESS = "https://api.openai.com/v1", "OPENAI_API_KEY", "OPENAI
 
 
 _SDK_PROVIDER = "openai-sdk"
+# Provider table for a client of the SDK, which has its own address and keys.
 _SDK = ProviderTable(kind="openai-sdk", base_url=_OPENAI)
-"""Provider table for a client of the SDK, which has its own address and keys."""
-_BROUGHT: dict[str, HostedModel] = {}
-"""Models of the clients passed to this process, by name."""
+_BROUGHT: dict[str, HostedModel] = {}  # models of the clients passed to this process, by name
 
 
 class HostedTables(Strict):
@@ -536,16 +538,12 @@ def check_model_name(name: str) -> None:
         raise UnknownNameError("model", name, known, fix=_how_to_name(name))
 
 
-_FAMILIES = {r"(chat)?gpt-|o\d": "openai", "claude-": "anthropic", "gemini-": "gemini"}
-"""The provider for each prefix of model ids."""
-
-
 def _how_to_name(name: str) -> str:
     """Advice on the full name of a model given by its id only."""
     provider = next((provider for family, provider in _FAMILIES.items() if re.match(family, name)), "")
     key = _bundled().providers[provider].key_variable if provider else None
     if key and os.environ.get(key, "").strip():
-        return f"The key in {key} is there: --model {provider}:{name}"
+        return f"The key in {key} is set: --model {provider}:{name}"
     if key:
         return f"At its maker, with the key in {key}: --model {provider}:{name}"
     model, address = ("NAME", name) if "://" in name else (name, "http://HOST:PORT/v1")
@@ -569,14 +567,11 @@ def bring_client(client: object, model: str | None) -> str:
         {"abilities": {"sees": True}} if said is None else said.model_dump(exclude_unset=True, exclude={"provider"})
     )
     content |= {"model": model or "", "kind": "openai-sdk"}
-    fix = 'Say it by its id: hf.evaluate(..., model=client, name="gpt-6-luna")'
+    fix = 'Give its id: hf.evaluate(..., model=client, name="gpt-6-luna")'
     table = as_model(ModelTable, content, where="name", error=UsageError, fix=fix, code="bad-name")
     name = f"{_SDK_PROVIDER}:{model}"
     _BROUGHT[name] = HostedModel(name, _SDK_PROVIDER, table, _SDK, client)
     return name
-
-
-_LOOPBACK = re.compile(r"(localhost|127(\.[0-9]{1,3}){3}|\[::1\])(:[0-9]+)?(/|$)")
 
 
 def models_at(base_url: str | None, *models: str) -> list[str]:
@@ -613,7 +608,7 @@ def _bad_endpoint(what: str, where: str) -> UsageError:
         what,
         where=where,
         expected="openai:NAME, with --base-url such as http://127.0.0.1:8000/v1 or https://models.example.org/v1",
-        fix="Write the name and the whole address, scheme and all: nothing was asked.",
+        fix="Write the name and the full address with its scheme; no request was sent.",
         code="bad-endpoint",
     )
 

@@ -26,13 +26,13 @@ from hellofresh.models.wires import WIRES
 
 TokenParameter = Literal["max_tokens", "max_completion_tokens"]
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,59}$")]
-_MOST_OPTIONS = 10_000
+_MOST_OPTIONS = 10_000  # options are part of every run's stored identity
+# Fields of requests that a reproducible run sets itself.
 _OURS = {
     *("background", "candidate_count", "functions", "http_options", "input", "logprobs", "max_completion_tokens", "n"),
     *("max_output_tokens", "max_tokens", "messages", "model", "response_logprobs", "seed", "store", "stream", "system"),
     *("automatic_function_calling", "stream_options", "system_instruction", "temperature", "tools", "top_logprobs"),
 }
-"""Fields of requests that a reproducible run sets itself."""
 
 
 class LimitsTable(Strict):

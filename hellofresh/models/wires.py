@@ -13,6 +13,7 @@ from math import ceil, floor, sqrt
 from hellofresh.tasks.images import Image
 
 _MIB = 2**20
+_PATCH, _MOST_PATCHES, _TOKENS_A_PATCH = 32, 1536, 1.62
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +42,6 @@ def by_crops(image: Image) -> int:
         return 258
     unit = min(768, max(256, floor(min(image.width, image.height) / 1.5)))
     return 258 * ceil(image.width / unit) * ceil(image.height / unit)
-
-
-_PATCH, _MOST_PATCHES, _TOKENS_A_PATCH = 32, 1536, 1.62
 
 
 def by_patches(image: Image) -> int:

@@ -31,10 +31,10 @@ from hellofresh.tasks import TASKS, Task, get_task
 from hellofresh.tasks.images import media_of
 from hellofresh.tasks.samples import MAIN, Sample
 
+# Files of a run whose rows about a sample are deleted with it. Predictions stay: they hold verdicts and no text.
 _ANSWERS = {"journal.sqlite", "responses.jsonl", "transcripts.jsonl", "traces.jsonl", "errors.jsonl"}
-"""Files of a run whose rows about a sample are deleted with it. Predictions stay: they hold verdicts and no text."""
+# Files that mark a folder made as a whole by a command, with hashes of all its contents.
 _MADE_ANEW = ("publication.json", "hellofresh-export.json")
-"""Files that mark a folder made as a whole by a command, with hashes of all its contents."""
 
 
 def take_down_with_pictures(

@@ -34,20 +34,18 @@ from hellofresh.core.texts import clean
 LEAST = 16
 """Shortest text, in characters, that is searched for; shorter ones also occur in unrelated texts."""
 _CHUNK = 1 << 23
+# Pattern of what may separate two words in any way of wrapping or escaping.
 _BETWEEN = (
     rb"(?:[\s\x1c-\x1f>]|&nbsp;|\\+(?:[nrtfv]|u[0-9a-fA-F]{4})|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]"
     rb"|\xe2\x81\x9f|\xe3\x80\x80)+"
 )
-"""Pattern of what may separate two words in any way of wrapping or escaping."""
 _DATABASES = {".sqlite", ".db"}
 _PACKERS: Mapping[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _TEXT, _TEXT_ENDS = re.compile(rb"(<text\b[^>]*(?<!/)>)(.*)", re.DOTALL), b"</text>"
-_KEYS = {"id", "sample"}
-"""Columns that name a sample."""
-_NAMING = {*_KEYS, "response"}
-"""Columns that name a sample or a response."""
+_KEYS = {"id", "sample"}  # columns that name a sample
+_NAMING = {*_KEYS, "response"}  # columns that name a sample or a response
+# Columns with a person's words or their source.
 _CONTENT = {"text", "parts", "rationale", "comment", "sources", "address", "media"}
-"""Columns with a person's words or their source."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from hellofresh.core.net.below import BelowError, files_below
 from hellofresh.releases.life.manifest import MANIFEST, PREVIOUS
 from verifier.manifest import MAX_HISTORY_BYTES, MAX_MANIFEST_BYTES, MAX_VERSIONS, ManifestFile, bad_path, read_manifest
 
-MAX_FILES = 200
+MAX_FILES = 200  # a release has some dozens; a server's list must not fill the disk
 MAX_TOTAL_BYTES = 4_000_000_000
 
 

@@ -18,6 +18,7 @@ from hellofresh.stats.intervals import few_clusters
 
 LEAST_STATED = 10
 """Fewest stated probabilities for an estimate of calibration."""
+CHOSEN = "chosen"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +42,6 @@ class StatedConfidence:
     clusters: int
     few_clusters: bool
     found: Calibration | None
-
-
-CHOSEN = "chosen"
 
 
 def stated_confidences(panel: Panel) -> Iterator[StatedConfidence]:

@@ -2,8 +2,8 @@
 
 Forms: https://inspect.aisi.org.uk/eval-logs.html (a zip of samples), lm-evaluation-harness (`samples_*.jsonl`),
 instance_level_eval.schema.json of https://github.com/evaleval/every_eval_ever, evalplus (`*_eval_results.json`),
-promptfoo (`output.json`), deepeval (`test_run*.json`), HELM (`per_instance_stats.json`), MTEB (a file a task), details
-of lighteval (Parquet with a column of structs), and trec_eval (`-q`).
+promptfoo (`output.json`), deepeval (`test_run*.json`), HELM (`per_instance_stats.json`), MTEB (one file per task),
+details of lighteval (Parquet with a column of structs), and trec_eval (`-q`).
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import Any
 
 import polars as pl
 
+# What inspect_ai writes for correct, incorrect, partially correct and no answer.
 _LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
-"""What inspect_ai writes for correct, incorrect, partially correct and no answer."""
 _LISTS = ("results", "data", "rows", "records", "samples", "instances", "items", "scores", "examples", "predictions")
+# Folders of MTEB between a model's and its results.
 _REVISION = re.compile(r"[0-9a-f]{40}|external|main|no_revision_available")
-"""Folders of MTEB between a model's and its results."""
-_LONGEST_HEAD = 1_000_000
+_LONGEST_HEAD = 1_000_000  # a file without line ends would be read whole to find its first line
 _TREC = re.compile(rb"^(\w+)[ \t]+(\S+)[ \t]+(-?[\d.]+(?:e-?\d+)?)\r?$", re.MULTILINE)
 TABLES = ".csv, .tsv, .parquet, .jsonl, .json, .eval, or the text of trec_eval -q"
 Row = dict[str, object]
@@ -98,8 +98,8 @@ def _of_json(content: Any, path: Path, name: str) -> Iterable[Row]:
 
 
 def _of_object(content: Mapping[str, Any]) -> Iterator[Row]:
-    """Rows of an object that has a list of them, with the name of its model; or of an object of objects: a row a key,
-    or a column a key if these are fewer.
+    """Rows of an object that has a list of them, with the name of its model; or of an object of objects: one row per
+    key, or one column per key if these are fewer.
     """
     about = {name: value for name, value in content.items() if name in ("model", "model_name", "system", "model_id")}
     parts = list(content.values())
@@ -107,6 +107,7 @@ def _of_object(content: Mapping[str, Any]) -> Iterator[Row]:
         yield from ({**about, **_plain(row)} for row in lists[0])
     elif len(parts) < 2 or not all(isinstance(one, dict) for one in parts):
         raise ValueError(f"not an object of a known form; its keys: {', '.join(content)[:100]}")
+    # fewer outer than inner keys: systems by items is the rarer form, columns the other
     elif len(parts) < len(parts[0]) and all(set(one) == set(parts[0]) for one in parts):
         yield from ({"": name, **{key: one[name] for key, one in content.items()}} for name in parts[0])
     else:
@@ -148,6 +149,7 @@ def _flat_structs(frame: pl.DataFrame) -> pl.DataFrame:
         frame = frame.with_columns(inner[part].alias(f"{name}.{part}") for part in kept).drop(name)
         if name in ("metric", "metrics") and kept and "score" not in frame.columns:
             frame = frame.with_columns(inner[kept[0]].cast(pl.Float64).alias("score"))
+            # lighteval's details have one row per item, in order
             frame = frame if "item" in frame.columns else frame.with_row_index("item")
     return frame.drop([name for name, kind in frame.schema.items() if isinstance(kind, pl.List | pl.Array | pl.Object)])
 
@@ -191,8 +193,8 @@ def _of_mteb(content: Mapping[str, Any], path: Path) -> Iterator[Row]:
 
 
 def _of_helm(content: Sequence[Mapping[str, Any]], path: Path) -> Iterator[Row]:
-    """Rows of per_instance_stats.json: the first metric that is no count, time or probability is the score. Its folder
-    names the scenario and the model, such as `mmlu:subject=law,model=x`.
+    """Rows of per_instance_stats.json: the first metric that is not a count, time or probability is the score. Its
+    folder names the scenario and the model, such as `mmlu:subject=law,model=x`.
     """
     scenario, _, model = path.parent.name.partition("model=")
     model, _, more = model.partition(",")
@@ -211,7 +213,7 @@ def _of_helm(content: Sequence[Mapping[str, Any]], path: Path) -> Iterator[Row]:
 
 
 def _of_trec(path: Path, name: str) -> Iterator[Row]:
-    """Rows of `trec_eval -q`: a measure, a query and a value a line; the line of all queries is left out."""
+    """Rows of `trec_eval -q`: a measure, a query and a value per line; the line of all queries is left out."""
     found = _TREC.findall(path.read_bytes())
     if len(found) < 2:
         raise ValueError(f"a file that ends with {path.suffix!r}")

@@ -33,14 +33,15 @@ from hellofresh.stats.multiway import ClusteredMean
 from hellofresh.stats.paired import difference_interval
 from hellofresh.stats.ranking import Differences, all_differences, halves_agree, rank_systems, samples_to_overtake
 
-_RESAMPLES = 10_000
+_RESAMPLES = 10_000  # a probability of leading is then known within 1%
+# Number of systems from which fewer resamples are drawn, and that number of resamples.
 _MANY, _FEWER_RESAMPLES = 100, 2_000
-"""Number of systems from which fewer resamples are drawn, and that number of resamples."""
-_RIVALS = 10
-"""Number of nearest rivals for which the robustness of the first place is computed."""
-_MOST_ON_CARD = 200
-_MOST_BY_PERIOD = 40
-"""Most entries whose pairs are also compared by period."""
+_RIVALS = 10  # number of nearest rivals for which the robustness of the first place is computed
+_MOST_ON_CARD = 200  # the card's counts of orders take time with the square of systems
+_MOST_BY_PERIOD = 40  # most entries whose pairs are also compared by period
+RaterTests = Mapping[tuple[str, str], tuple[ClusteredMean, float]]
+"""By the origins of two systems, their difference by the same raters and its adjusted p-value."""
+_Places = tuple[Ints, Ints]  # the numbers in a field of the first and the second entry of pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ class Pair(PairDifference):
 
     Attributes:
         period: `all` or a period.
-        n: samples that both judged.
+        n: samples that both answered.
         both_right, one_right, two_right: samples on which both, only the first, only the second was right.
         same: samples on which both said the same; two that gave no answer said the same.
     """
@@ -154,7 +155,7 @@ def fields_of(panel: Panel) -> tuple[Field, Field]:
 
 
 def _complete(systems: Sequence[System]) -> list[System]:
-    """The systems that judged at least half as many samples as the one that judged most."""
+    """The systems that answered at least half as many samples as the one that answered most."""
     asked = [int(system.headline.asked.sum()) for system in systems]
     most = max(asked, default=0)
     return [system for system, n in zip(systems, asked, strict=True) if 2 * n >= most > 0]
@@ -163,10 +164,6 @@ def _complete(systems: Sequence[System]) -> list[System]:
 def _common(systems: Sequence[System], ground: Bools) -> Bools:
     found: Bools = np.logical_and.reduce([ground, *(system.headline.asked for system in systems)])
     return found
-
-
-RaterTests = Mapping[tuple[str, str], tuple[ClusteredMean, float]]
-"""By the origins of two systems, their difference by the same raters and its adjusted p-value."""
 
 
 def standings_of(panel: Panel, *, resamples: int | None = None, tests: RaterTests | None = None) -> Standings:
@@ -180,13 +177,15 @@ def standings_of(panel: Panel, *, resamples: int | None = None, tests: RaterTest
     ranked, compared = fields_of(panel)
     among, beside = _differences(panel, ranked, ranked=True), _differences(panel, compared, ranked=False)
     among, beside = _over_raters(ranked, among, tests or {}), _over_raters(compared, beside, tests or {})
+    # the comparison says nothing of them, and a reader would look for them
     out = [system.name for system in panel.systems if system not in compared.systems]
-    notes = [f"Judged too few samples to be compared: {', '.join(out)}."] if out else []
+    notes = [f"Scored on too few samples to be compared: {', '.join(out)}."] if out else []
     if ranked.systems and among is None:
-        notes.append("No system is ranked: the samples that all systems judged are of one class.")
+        notes.append("No system is ranked: the samples common to all systems are of one class.")
     standings = [] if among is None else _standings(panel, ranked, among, resamples)
     fields = ((ranked, among, True), (compared, beside, False))
     pairs = [_whole(panel, field, found, tests or {}, ranked=both) for field, found, both in fields if found]
+    # pairs by period grow with the square of the systems times the periods
     if len(compared.systems) <= _MOST_BY_PERIOD:
         pairs += [pair for field, _, both in fields for pair in _by_period(panel, field, ranked=both)]
     every = pl.concat([PAIRS.schema.to_frame(), *pairs], rechunk=True)
@@ -268,10 +267,6 @@ def _with_fragility(panel: Panel, field: Field, tables: Floats, first: Standing)
     enough = [samples_to_overtake(said[own], said[k], metric) for k in nearest]
     to_lose = min((one for one in enough if one is not None), default=None)
     return replace(first, to_lose=to_lose, halves=halves_agree(tables, metric))
-
-
-_Places = tuple[Ints, Ints]
-"""The numbers in a field of the first and the second entry of pairs."""
 
 
 def _places(field: Field, *, ranked: bool) -> _Places:

@@ -27,6 +27,9 @@ from hellofresh.core.strict import Strict
 FloatArray = NDArray[np.float64]
 CRITERIA = ("refutation", "factuality", "politeness")
 """The criteria of the rubric evidence-5 for which a reward model can be trained."""
+_CARD = "reward.json"
+LEAST = 0.9
+"""Least share of claims with the refutation above all probes; a reward below it is weak."""
 
 
 class Beside(StrEnum):
@@ -83,9 +86,6 @@ class RewardModel(Protocol):
         """The reward of each case, shape (n,), higher is better; a criterion's reward is a probability, 0 to 1."""
 
 
-_CARD = "reward.json"
-
-
 class RewardData(Strict):
     """A file of training data.
 
@@ -122,10 +122,6 @@ class RewardMeasure(Strict):
     difference: float
     difference_low: float
     difference_high: float
-
-
-LEAST = 0.9
-"""Least share of claims with the refutation above all probes; a reward below it is weak."""
 
 
 @dataclass(frozen=True, slots=True)

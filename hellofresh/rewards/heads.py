@@ -30,10 +30,10 @@ from hellofresh.evidence.retrieval.encoders import Encoder
 from hellofresh.evidence.retrieval.rerank import checked_weights
 from hellofresh.rewards.base import Beside, FloatArray, RewardCard, RewardCase
 
-WORD_COLUMNS = 2048
-_TIMES = 20
-"""Copies of each number of the relation, so that the penalty shrinks it less than a dimension of a vector."""
+WORD_COLUMNS = 2048  # a power of two; a response has about a hundred words, so that few of them meet
+_TIMES = 20  # copies of each number of the relation, so that the penalty shrinks it less than a dimension of a vector
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*|[?!.]")
+WEIGHTS = "reward.npz"
 
 
 def pair_features(beside: tuple[str, FloatArray] | None, response: tuple[str, FloatArray]) -> FloatArray:
@@ -83,9 +83,6 @@ class ResponseRelevance:
 
         claims = np.array([fit([case.claim], vectors[case.response]) for case in cases], dtype=np.float64)
         return claims, np.array([fit(case.evidence, vectors[case.response]) for case in cases], dtype=np.float64)
-
-
-WEIGHTS = "reward.npz"
 
 
 @dataclass(frozen=True)

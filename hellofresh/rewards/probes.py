@@ -15,7 +15,7 @@ from hellofresh.rewards.base import LEAST, LabelledResponse, Probed, RewardCase,
 
 MOST = 100
 """Number of claims in the probe before a reward is optimised."""
-_AHEAD = (0, 7, 13, 29)
+_AHEAD = (0, 7, 13, 29)  # replies to claims at these distances; primes, so that no pattern of a file's order repeats
 _THANKS = (
     "Thank you so much for sharing this, what a wonderful post!",
     "I understand your concern, and I appreciate that you took the time to write. Have a nice day.",

@@ -34,14 +34,12 @@ from hellofresh.tasks.samples import Sample
 
 SECONDS_A_CALL = 1.0
 """Assumed time of an answer."""
-_MOST_RESULTS = 50
+_MOST_RESULTS = 50  # more than any search of ours asks for
 _WORDS_A_PAGE = 1_000
-_LONGEST_WORD = "\u8a9e" * 11
-"""With the following space, the longest word that cutting by words permits."""
+_LONGEST_WORD = "\u8a9e" * 11  # with the following space, the longest word that cutting by words permits
 _ASCII_A_TOKEN = 2.5  # fewer than the usual four, since this is a ceiling
-_MOST_A_MESSAGE = 8
-_ENOUGH = 20
-"""Fewest answers whose mean predicts the next ones."""
+_MOST_A_MESSAGE = 8  # tokens by which providers mark a message's role and end
+_ENOUGH = 20  # fewest answers whose mean predicts the next ones
 _FILLING = re.compile(r"(?:\bword\b ?){4,}")
 
 

@@ -253,8 +253,8 @@ class Evaluation:
         return self.prompts.split(",")
 
 
+# Types in files for fields whose objects are stored by name.
 _NAMED = {"Edition": str, "Task": str, "Patience": object, "WebAccess": object}
-"""Types in files for fields whose objects are stored by name."""
 HINTS = get_type_hints(Evaluation, localns=_NAMED, include_extras=True)
 """The fields' types in files, with their `Option` if they have one."""
 OPTIONS: Mapping[str, Option] = {

@@ -18,8 +18,7 @@ _CHARACTERS_A_TOKEN = 4  # of English, with usual tokenizers
 _TOKENS_A_MESSAGE = 4  # its role and the marks around it
 _REGAIN = 0.1  # slower than the window shrinks, so that a limit is not hit again at once
 _SHORTEST_S = 0.001  # a timer of 0 s would run again and again where the clock is coarse
-_ENOUGH = 8
-"""Fewest recent answers and refusals by which the pace is judged."""
+_ENOUGH = 8  # fewest recent answers and refusals by which the pace is judged
 
 
 class PaceClosed(Exception):  # noqa: N818 - says how things stand, nothing is wrong

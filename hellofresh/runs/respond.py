@@ -51,6 +51,7 @@ ASKED = Frozen("asked", "1")
 _TASK = get_task("corrections")
 EMBEDDED, _PROMPT = "smollm2-135m-text", "manual"
 _MOST_PICTURE_BYTES = 20_000_000
+# the embedded model answers slowly: short quotations and texts keep a trial below a minute
 _SMOKE_SETTINGS = {"quote_most": 40, "words": 60}
 Watch = Callable[[str], None]
 _SPOKEN = {
@@ -211,7 +212,7 @@ def _chosen(workspace: Workspace, release: Release, asked: Evaluation) -> tuple[
     if media_of(release.samples[0]) and not said & {"captions", "describe"} and describer.spec.sees:
         more.append("captions=model")
     if any(model.spec.smoke_test for model in models.values()):
-        notes.append("A smoke test: the model is too small to be right, and only shows that the machinery works.")
+        notes.append("A smoke test: the model is too small to be right, and only shows that everything works.")
         # A model that does not stop by itself uses the whole limit.
         more += [f"{name}={value}" for name, value in _SMOKE_SETTINGS.items() if name not in said]
     return replace(asked, settings=(*more, *asked.settings)), tuple(notes)

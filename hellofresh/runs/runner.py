@@ -35,23 +35,16 @@ from hellofresh.runs.regimes import MAIN, Need, Regime, read_elsewhere
 from hellofresh.tasks.outputs import Choice, Output
 from hellofresh.tasks.samples import Sample
 
-_OWN_FAULT = frozenset({None, 200, 400, 413, 422})
-"""Statuses of permanent errors that concern only one question."""
-_OVERLOAD = frozenset({429, 502, 503, 504, 529})
-"""Statuses of overloaded servers, which do not concern the question."""
-_MANY, _GATHER_S = 8, 0.02
-"""From this concurrency on, answers are gathered for this many seconds before a common flush."""
-_FIRST = 10
-"""Outputs after which a run stops if the answer to none of them has come."""
+_OWN_FAULT = frozenset({None, 200, 400, 413, 422})  # statuses of permanent errors that concern only one question
+_OVERLOAD = frozenset({429, 502, 503, 504, 529})  # statuses of overloaded servers, which do not concern the question
+_MANY, _GATHER_S = 8, 0.02  # from this concurrency on, answers are gathered for this many seconds before a common flush
+_FIRST = 10  # outputs after which a run stops if the answer to none of them has come
+# So many replies 403 without a known reason, with no answer in between, end a run; fewer concern their question.
 _FORBIDDEN = 3
-"""So many replies 403 without a known reason, with no answer in between, end a run; fewer concern their question."""
-_WORTH_SAYING_S = 5.0
-"""A wait from which on it is shown."""
+_WORTH_SAYING_S = 5.0  # a wait from which on it is shown
 _LONGEST_S = 366 * 86_400.0  # a server may ask for more than a date can hold
-_NEW_OBJECTS = 50_000
-"""Objects after which garbage is looked for."""
-_SEEDS_APART = 100_003
-"""Factor of a regime's seeds, larger than any number of repetitions."""
+_NEW_OBJECTS = 50_000  # objects after which garbage is looked for
+_SEEDS_APART = 100_003  # factor of a regime's seeds, larger than any number of repetitions
 
 
 @dataclass(frozen=True, slots=True)
@@ -439,6 +432,7 @@ class _Runner:
         self.failures[item.order] = failure
         self.tally.failed += 1
         nothing_yet = not self.tally.asked and not self.tally.recalled
+        # without a status nothing answered: the machine, not the question, is at fault
         self.unreachable = self.unreachable + 1 if error.retryable and error.status is None else 0
         self.refused = self.refused + 1 if not error.retryable and nothing_yet else 0
         if self.unreachable >= self.patience.unreachable or self.refused >= self.patience.alike:

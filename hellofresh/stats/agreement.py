@@ -30,6 +30,11 @@ from hellofresh.stats.clusters import cluster_sums, cluster_tables, members
 from hellofresh.stats.intervals import Interval, jackknife_interval, metric_interval
 from hellofresh.stats.metrics import mean, ratio
 
+_SHARE = mean("share", (0.0, 1.0))
+SKEWED = 0.8
+"""From this share of one answer on, read the observed agreement, since kappa is uninformative."""
+_Tables = tuple[Ints, Floats]  # the clusters of a pair, and a table of each
+
 
 class Weighting(StrEnum):
     """The weight of a disagreement by the distance of the answers."""
@@ -41,9 +46,6 @@ class Weighting(StrEnum):
         """The weights, shape (answers, answers), 0 on the diagonal."""
         apart = np.subtract.outer(np.arange(answers), np.arange(answers)).astype(np.float64)
         return (apart != 0).astype(np.float64) if self is Weighting.NONE else apart**2
-
-
-_SHARE = mean("share", (0.0, 1.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +119,6 @@ def expected_disagreement(tables: Floats, weighting: Weighting) -> Floats:
     n, weights = tables.sum(axis=(-2, -1)), weighting.of(tables.shape[-1])
     crossed = np.einsum("...i,ij,...j->...", tables.sum(axis=-1), weights, tables.sum(axis=-2))
     return ratio(crossed, n)
-
-
-SKEWED = 0.8
-"""From this share of one answer on, read the observed agreement, since kappa is uninformative."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,10 +206,6 @@ def rater_agreement(
         float((first == second).mean()),
         float((total.sum(axis=0) + total.sum(axis=1)).max() / (2 * first.size)),
     )
-
-
-_Tables = tuple[Ints, Floats]
-"""The clusters of a pair, and a table of each."""
 
 
 def _tables(cells: Ints, member: Ints, answers: int) -> _Tables:

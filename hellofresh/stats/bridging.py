@@ -47,16 +47,15 @@ Whole = NDArray[np.int32]
 LEVELS = (0.0, 0.5, 1.0)
 """Values of ratings of level 0 (not helpful), 1 (somewhat) and 2 (helpful)."""
 _NOT_HELPFUL, _SOMEWHAT, _HELPFUL = range(3)
-_CAMP, _NEAR = 1 / 6, 0.15
-_AHEAD = 1.3
-"""Over-relaxation of raters' steps: below 2 the loss still falls, and fewer sweeps are needed."""
+_CAMP, _NEAR = 1 / 6, 0.15  # the outer sixth on each side; the middle of the scale belongs to no camp
+_AHEAD = 1.3  # Over-relaxation of raters' steps: below 2 the loss still falls, and fewer sweeps are needed
+# Most steps that are combined, and the root mean square of a step below which they are: earlier, they may diverge.
 _COMBINED, _CLOSE = 8, 0.03
-"""Most steps that are combined, and the root mean square of a step below which they are: earlier, they may diverge."""
 _LEAST_LEFT = 0.1  # a leverage near 1 would let one rating shift its note without limit
+# For redraws: total ratings of all fits, minimum and maximum fits, minimum notes to learn errors from.
 _REDRAWN, _LEAST_MOST, _LEAST_NOTES = 40_000_000, (2, 8), 20
-"""For redraws: total ratings of all fits, minimum and maximum fits, minimum notes to learn errors from."""
+# For redraws: tolerance of rounds, and the total number of ratings from which chances are learnt.
 _ROUGH, _LEARNT = 1e-3, 4_000_000
-"""For redraws: tolerance of rounds, and the total number of ratings from which chances are learnt."""
 _CHUNK = 200_000  # small enough that a piece stays in the processor's cache
 _THREADS = 2
 

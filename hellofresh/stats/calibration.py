@@ -218,11 +218,13 @@ def _binned_error(sums: Floats, seed: int) -> BinnedError:
     own = errors - sums[..., 0] * ratio(total, sums[..., 0].sum(axis=0))
     spread = np.sqrt(clusters / (clusters - 1) * (own**2).sum(axis=0))
     apart = ratio(np.abs(total), spread)
+    # the mean of the absolute value of a normal variable
     expected = spread * (apart * (1 - 2 * normal_below(-apart)) + np.sqrt(2 / np.pi) * np.exp(-(apart**2) / 2))
     known = spread > 0
     bias = float((expected - np.abs(total))[known].sum() / n)
     flipped = np.sqrt(clusters / (clusters - 1)) * np.abs(errors.T @ _signs(seed, clusters)).sum(axis=0) / n
-    larger = int((flipped >= value - 1e-12).sum())
+    larger = int((flipped >= value - 1e-12).sum())  # sums in another order differ in the last digits
+    # the observed signs are one of the draws, so p is never 0
     return BinnedError(value, max(0.0, value - bias), (1 + larger) / (1 + _SIGNS))
 
 

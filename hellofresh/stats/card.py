@@ -16,6 +16,7 @@ import numpy as np
 
 from hellofresh.stats.arrays import Bools, Floats, Ints
 
+# exact counts while they take seconds, else estimates with a known error
 _MOST_SETS, _SAMPLES, _SPLITS = 20_000, 2_000, 200
 
 
@@ -167,6 +168,7 @@ def _moved(values: Floats, half: Bools) -> tuple[float, float]:
         if not count.all():
             return float("nan"), float("nan")
         sides.append(np.where(there, values[:, part], 0.0).sum(axis=1) / count)
+    # one half may be easier for all, which moves no system past another
     apart = sides[0] - sides[0].mean() - sides[1] + sides[1].mean()
     signs = [np.sign(side[:, None] - side)[np.triu_indices(len(side), 1)] for side in sides]
     return float(apart.std(ddof=1)), float((signs[0] * signs[1] < 0).mean())

@@ -19,6 +19,10 @@ from numpy.typing import NDArray
 from hellofresh.stats.arrays import Bools, Floats, Ints
 from hellofresh.stats.metrics import Metric, ratio
 
+LEVEL = 0.95
+"""Nominal coverage of all intervals."""
+_CHUNK = 4_000_000  # maximum weights drawn at once, which bounds memory to a few tens of megabytes
+
 
 @dataclass(frozen=True, slots=True)
 class Shares:
@@ -122,12 +126,6 @@ def from_share(share: Floats, metric: Metric) -> Floats:
     """The metric for a share from `shares`."""
     within = share if metric.share is None else metric.share.value(share)
     return metric.limits[0] + metric.span * within
-
-
-LEVEL = 0.95
-"""Nominal coverage of all intervals."""
-_CHUNK = 4_000_000
-"""Maximum weights drawn at once, which bounds memory to a few tens of megabytes."""
 
 
 def cluster_weights(clusters: int, resamples: int, random: np.random.Generator) -> Iterator[NDArray[np.float32]]:

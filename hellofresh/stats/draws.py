@@ -54,10 +54,8 @@ from hellofresh.stats.paired import SAME, pair_sizes
 
 BOOTSTRAP_RESAMPLES = 2_000
 """For the bootstrap's interval."""
-_WHOLE = 2.0**24
-"""Sums of whole numbers below this are exact in single precision."""
-_AT_ONCE = 2_000_000
-"""Maximum resampled values at once, which bounds memory to a few tens of megabytes."""
+_WHOLE = 2.0**24  # sums of whole numbers below this are exact in single precision
+_AT_ONCE = 2_000_000  # maximum resampled values at once, which bounds memory to a few tens of megabytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +178,7 @@ def bca_limits(draws: Floats, value: Floats, without: Floats, same: float = 0.0)
     for tail in ((1 - LEVEL) / 2, (1 + LEVEL) / 2):
         shifted = bias + normal_quantile(np.array(tail))
         place = normal_below(bias + shifted / (1 - acceleration * shifted)) * (resamples - 1)
+        # the next draw must exist, between which and this one the limit lies
         before = np.clip(np.floor(place), 0, resamples - 2).astype(np.int64)[..., None]
         low, high = (np.take_along_axis(ordered, before + step, axis=-1)[..., 0] for step in (0, 1))
         limits.append(low + (place - before[..., 0]) * (high - low))
@@ -216,6 +215,7 @@ def kendall_tau_b(first: Floats, second: Floats) -> Floats:
         Shape (...); 0 if all values of one side are equal.
     """
     rows, columns = np.triu_indices(first.shape[-1], 1)
+    # single precision halves the memory, and signs are exact in it
     signs = [np.sign(side[..., rows] - side[..., columns]).astype(np.float32) for side in (first, second)]
     agree = (signs[0] * signs[1]).sum(axis=-1, dtype=np.float64)
     untied = [np.abs(sign).sum(axis=-1, dtype=np.float64) for sign in signs]
@@ -313,7 +313,7 @@ def wording_share(draws: Draws, metric: Metric) -> WordingShare:
     values, resampled = draws.value(metric), draws.of(metric)
     prompts = len(values)
     if prompts < 2:
-        raise ValueError("two prompts or more are needed to tell the wording from the samples")
+        raise ValueError("two prompts or more are needed to separate the wording from the samples")
     covariance = np.cov(resampled)
     sampling = float(np.trace(covariance)) / prompts
     luck = sampling - float(covariance.sum() - np.trace(covariance)) / (prompts * (prompts - 1))

@@ -29,12 +29,9 @@ from hellofresh.stats.intervals import t_quantiles, t_two_sided
 
 LEAST_RATERS = 5
 """Minimum raters who rated notes of two writers, for a post to count."""
-_HALF = 10.0
-"""Number of cells at which a post has half of its maximum weight."""
-_ALONE = 1e-9
-"""Minimum share of a covariate that the writers do not explain, for it to be estimable."""
-_ROUNDING = 1e-20
-"""Variances below this are 0 but for rounding."""
+_HALF = 10.0  # number of cells at which a post has half of its maximum weight
+_ALONE = 1e-9  # minimum share of a covariate that the writers do not explain, for it to be estimable
+_ROUNDING = 1e-20  # variances below this are 0 but for rounding
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,6 +100,7 @@ def rated_both(post: NDArray[np.integer], rater: NDArray[np.integer], writer: ND
     if not post.shape == rater.shape == writer.shape or post.ndim != 1:
         raise ValueError("post, rater and writer must be vectors of one length")
     raters, writers = int(rater.max(initial=0)) + 1, int(writer.max(initial=0)) + 1
+    # one number for each pair of post and rater, which sorts faster than pairs
     cell = post.astype(np.int64) * raters + rater
     cells, different = np.unique(np.unique(cell * writers + writer) // writers, return_counts=True)
     both = cells[different > 1]

@@ -41,7 +41,7 @@ Of a rank correlation the jackknife is that of Fisher's z: it held the truth in 
 48 worlds of 20 to 300 clusters, correlations of .1 to .95 (`--only correlation`). Cluster Wilson, which adds a hit and
 a miss, is short near 1: 84% at .95 and 72% at .98, with 20 clusters of one.
 
-Of the mean of a number that is no count the degrees of freedom are Satterthwaite's, too, since the spread of skewed
+Of the mean of a number that is not a count the degrees of freedom are Satterthwaite's, too, since the spread of skewed
 numbers depends on few of them; where all numbers are the lowest or the highest, the interval is Agresti and Coull's,
 which is Wilson's, longer where few are of one kind. Where a number has no scale, see `unbounded_limits`. Too skewed for
 its clusters (`times_too_few`), a mean is `few`. Where all values are equal, samples not drawn may still differ, in a
@@ -77,10 +77,11 @@ LEAST_OF_CLASS = FEW_CLUSTERS
 """For a mean over classes: minimum effective clusters of every class."""
 LEAST_OF_LOGS = 96
 """Minimum effective clusters for the log score, whose spread depends on few; below, they count as an eighth."""
-_COCHRAN = 25
-"""Times the square of the skewness of numbers: the clusters that a mean of them needs."""
+_COCHRAN = 25  # times the square of the skewness of numbers: the clusters that a mean of them needs
 LOPSIDED = 0.25
 """Minimum ratio of effective clusters to clusters of a reliable interval."""
+Limits = tuple[Floats, Floats]
+"""Low and high."""
 
 
 class Method(StrEnum):
@@ -117,10 +118,6 @@ class Interval:
     def few(self) -> bool:
         """Whether it has too few clusters to be reliable."""
         return few_clusters(self.clusters, self.effective_clusters)
-
-
-Limits = tuple[Floats, Floats]
-"""Low and high."""
 
 
 def few_clusters(clusters: int, effective: float) -> bool:
@@ -198,7 +195,7 @@ def wilson_limits(share: Floats, n: Floats, quantile: Floats) -> Limits:
 
 def counted_limits(share: Floats, n: Floats, quantile: Floats) -> Limits:
     """Agresti and Coull's interval of a share that is a count: as Wilson's, and longer where hits or misses are few, so
-    that it holds the truth in 94% of cases and more for every share (The American Statistician 52 (1998), 119-126).
+    that it covers the true value in 94% of cases or more for any share (The American Statistician 52 (1998), 119-126).
 
     Args:
         share, n, quantile: as for `wilson_limits`.
@@ -264,6 +261,7 @@ def fisher_limits(tables: Floats, metric: Metric) -> Limits:
     value, without = np.where(inside, part.value, 0.5), np.where(inside[..., None], part.without, 0.5)
     freedom = np.minimum(effective_clusters(part.weights) - 1, _freedom(_logit(without)))
     quantile, spread = t_quantiles((1 + LEVEL) / 2, np.maximum(freedom, 1)), jackknife_variance(_logit(without))
+    # Fisher's z is half a logit of (1 + r) / 2, hence the halves
     known, z, half = inside & (spread > 1e-20), _logit(value) / 2, quantile * np.sqrt(spread) / 2
     low, high = cluster_wilson_limits(tables, metric)
     return np.where(known, np.tanh(z - half), low), np.where(known, np.tanh(z + half), high)
@@ -351,10 +349,11 @@ def bent_limits(means: Floats, parts: Floats, g: Ints, effective: Floats) -> Lim
         g, effective: shape (systems,), clusters, and effective clusters.
     """
     skew, error = _skewness(parts, g), np.sqrt(g / np.maximum(g - 1, 1) * (parts**2).sum(axis=1))
-    error[(g < 2) | (error <= 1e-12 * np.abs(means))] = np.nan
+    error[(g < 2) | (error <= 1e-12 * np.abs(means))] = np.nan  # equal scores differ by rounding
     most = np.maximum(effective - 1, 1)
     plain = t_quantiles((1 + LEVEL) / 2, most)
     surer = t_quantiles((1 + LEVEL) / 2, np.clip(_freedom(parts), 1, most))
+    # the transformation divides by the skewness, and is the identity without it
     bent = np.where(np.abs(skew) < 1e-6, 1e-6, skew)
     ends = [3 / bent * (np.cbrt(1 + bent * (side * surer - bent / 6)) - 1) for side in (1, -1)]
     return means - np.maximum(plain, ends[0]) * error, means + np.maximum(plain, -ends[1]) * error

@@ -32,6 +32,8 @@ from hellofresh.stats.arrays import Bools, Floats
 NO_ANSWER = -1
 """The prediction of a sample without an answer."""
 _TP, _FP, _FN = range(3)
+LEAST_CHANCE = 0.01
+"""Lower bound of the outcome's probability in the logarithmic score, so that no single sample dominates."""
 
 
 class Statistics(Protocol):
@@ -299,10 +301,6 @@ def rank_correlation(fact: str, meaning: str) -> Metric:
 
     title = f"Rank correlation with the {fact}"
     return Metric("rank_correlation", RankPairs(), value, (-1.0, 1.0), title=title, meaning=meaning, fact=fact)
-
-
-LEAST_CHANCE = 0.01
-"""Lower bound of the outcome's probability in the logarithmic score, so that no single sample dominates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -573,6 +571,7 @@ def matthews(classes: int) -> Metric:
         true, false, missed = counts.by_class(cells)
         labelled, chosen, n = true + missed, true + false, counts.size(cells)
         covariance = true.sum(axis=-1) * n - (labelled * chosen).sum(axis=-1)
+        # 0 but for rounding, where one class is never chosen
         variances = [np.maximum(n**2 - (part**2).sum(axis=-1), 0.0) for part in (labelled, chosen)]
         return np.clip(ratio(covariance, np.sqrt(variances[0]) * np.sqrt(variances[1])), -1.0, 1.0)
 

@@ -31,8 +31,7 @@ from hellofresh.stats.metrics import Metric
 
 LEAST_CLUSTERS = 5
 """Minimum clusters of either kind for an interval."""
-_ROUNDING = 1e-20
-"""Variances below this are 0 but for rounding."""
+_ROUNDING = 1e-20  # variances below this are 0 but for rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +109,7 @@ def clustered_mean(
             both, cells = members(member * others + rater, values.size)
             two = _variance(scores, rater, others)
             variance = one + two - _variance(scores, both, cells)
-            variance = variance if variance > 0 else max(one, two)
+            variance = variance if variance > 0 else max(one, two)  # a difference of estimates may be negative
             df = min(df, max(float(effective_clusters(_sums(weight, rater, others))) - 1, 1.0))
     error = float(np.sqrt(variance))
     p_value = float(t_two_sided(mean / error, df)) if error > 0 else float(mean == 0)
@@ -141,6 +140,7 @@ def clustered_metric(statistics: Floats, metric: Metric, groups: Ints, second: I
     size = float(metric.statistics.size(total))
 
     def logit(sums: Floats) -> Floats:
+        # a quarter of an answer from the ends, where the logit is infinite
         share = np.clip((metric.value(sums) - metric.limits[0]) / metric.span, 0.25 / size, 1 - 0.25 / size)
         return np.log(share / (1 - share))
 

@@ -167,6 +167,7 @@ def compare_parts(part: Floats, rest: Floats, metric: Metric, *, n: int | None =
     sizes = [metric.statistics.size(side[0]) for side in (part, rest)]
     if part.shape != rest.shape or not all(size.any() for size in sizes):
         raise ValueError("some samples must be in the part, and some not")
+    # one system, or the first less the second
     signs, span = np.array([1.0, -1.0])[: len(part)], len(part) * metric.span
     first, second = part.sum(axis=1), rest.sum(axis=1)
     apart = float(signs @ (metric.value(first) - metric.value(second)))

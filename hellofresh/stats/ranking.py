@@ -51,12 +51,10 @@ AT_ZERO = 1e-9
 SIGNIFICANCE = round(1 - LEVEL, 12)
 """The significance level, rounded to remove the error of the subtraction."""
 _DRAWS, _HALVES = 9_999, 1_000  # with the data, which count as a draw, 10,000
-_MANY, _FEWER_DRAWS = 100, 1_999
-"""Number of systems from which fewer errors are drawn, and their number."""
+_MANY, _FEWER_DRAWS = 100, 1_999  # number of systems from which fewer errors are drawn, and their number
+# With more clusters errors are drawn by their covariance: the same distribution, whatever the number of clusters.
 _MANY_CLUSTERS = 20_000
-"""With more clusters errors are drawn by their covariance: the same distribution, whatever the number of clusters."""
-_CHUNK = 1_000_000
-"""Maximum numbers drawn at once, which bounds memory to a few tens of megabytes."""
+_CHUNK = 1_000_000  # maximum numbers drawn at once, which bounds memory to a few tens of megabytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +226,7 @@ def differences(
         member = np.flatnonzero(family == number)
         pairs = upper[0][member], upper[1][member]
         adjusted[member], largest = _step_down(p_value[member], np.where(blind, np.inf, spread)[pairs], draws, pairs)
+        # draws have an error: the limit is never wider than the safe one, nor narrower than a single pair's
         bonferroni = t_quantiles(1 - (1 - LEVEL) / (2 * member.size), df[member])
         reach = t_quantiles(float(normal_below(largest)), df[member])
         quantile[member] = np.clip(reach, quantile[member], bonferroni)
@@ -270,6 +269,7 @@ def _errors(tables: Floats, metric: Metric) -> tuple[Floats, Floats, Bools]:
     for row in range(len(tables) - 1):
         found = np.sqrt(jackknife_variance(without[row] - without[row + 1 :]))
         blind[row, row + 1 :] = found < SAME * metric.span
+        # two systems that differ nowhere still have an interval, by their shares
         for other in np.flatnonzero(blind[row]).tolist():
             found[other - row - 1] = difference_interval(tables[row], tables[other], metric)[1]
         error[row, row + 1 :] = error[row + 1 :, row] = found

@@ -60,8 +60,10 @@ class TwoWay:
             return limits
         clustered = t_quantile((1 + LEVEL) / 2, self.quarter.size - 1) * float(self.system_error[system])
         sampled = float(normal_quantile(np.array((1 + LEVEL) / 2))) * float(np.nan_to_num(self.sampling_error[system]))
+        # few quarters may agree by chance: an interval is never shorter than one of samples alone
         half = max(clustered, sampled) / span / (score * (1 - score))
         centre = float(np.log(score / (1 - score)))
+        # beyond 700 the exponential overflows
         low, high = (1 / (1 + np.exp(-np.clip(centre + side * half, -700, 700))) for side in (-1, 1))
         return least + span * float(low), least + span * float(high)
 
@@ -126,9 +128,9 @@ def _check(scores: Floats, systems: Ints, quarters: Ints, variances: Floats | No
         if not np.array_equal(np.unique(numbers), np.arange(numbers.max() + 1)):
             raise ValueError(f"{name} must be numbered from 0 without gap")
     if len(np.unique(np.stack([systems, quarters]), axis=1).T) < len(scores):
-        raise ValueError("each system must have one score a quarter at most")
+        raise ValueError("each system must have at most one score per quarter")
     if connected_parts(systems, quarters).max() > 0:
-        raise ValueError("the systems must hang together: some share no quarter with the others, nor by a chain")
+        raise ValueError("the systems must be linked: some share no quarter with the others, not even by a chain")
 
 
 def _design(systems: Ints, quarters: Ints) -> tuple[Floats, Floats, Floats]:
@@ -145,7 +147,7 @@ def _clustered(design: Floats, residuals: Floats, clusters: Ints, inverse: Float
     n, k = design.shape
     names = np.unique(clusters)
     sums = np.stack([design[clusters == name].T @ residuals[clusters == name] for name in names])
-    freedom = len(names) / max(len(names) - 1, 1) * (n - 1) / max(n - k, 1)
+    freedom = len(names) / max(len(names) - 1, 1) * (n - 1) / max(n - k, 1)  # Stata's correction for few clusters (CR1)
     found: Floats = freedom * inverse @ (sums.T @ sums) @ inverse
     return found
 

@@ -35,6 +35,7 @@ TEAMS = "TEAMS.toml"
 _MOST_CHANGES = 200
 _SPLIT_OF = {name: split for split, files in FILES.items() for name in files}
 _HANDED_IN = frozenset({SYSTEM, *(name for files in FILES.values() for name in (files.jsonl, files.receipt))})
+_Place = tuple[Edition, str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +64,6 @@ class ChangeReport:
     entries: list[ChangedEntry] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     warnings: list[Fault] = field(default_factory=list)
-
-
-_Place = tuple[Edition, str, str]
 
 
 def check_changes(

@@ -44,6 +44,10 @@ from hellofresh.tasks import TASKS, Task, get_task
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Split
 
 _INTENDED = "If this is intended, change nothing."
+_HASHED = {"id", "label", "confidence", "rationale", "sources"}  # fields that are always hashed, even if empty
+_SPARE_LINES = 1000  # extra lines, beyond the number of samples, that are still read so that each can be named
+_SHORT, _LONG = 8, 400  # words; the responses of the released study have 10 to 250
+_DAY = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip archive can store
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +123,6 @@ def check_time(due: Due, tasks: Collection[str], moment: datetime) -> None:
                 fix="Submissions already received are unchanged; submit to the next quarter.",
                 code="closed",
             )
-
-
-_HASHED = {"id", "label", "confidence", "rationale", "sources"}
-"""Fields that are always hashed, even if empty."""
-_SPARE_LINES = 1000
-"""Extra lines, beyond the number of samples, that are still read so that each can be named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,18 +301,18 @@ def _wrong_answers(path: Path, lines: Sequence[PredictionLine], task: Task, ids:
     for number, item in lines:
         odd: list[tuple[str, str, str]] = []
         if item.id in ids and item.field != wanted:
-            odd = [(item.field, f"{item.field}, and {task.name} takes {wanted}", f"Give {wanted} instead.")]
+            odd = [(item.field, f"{item.field}, but {task.name} takes {wanted}", f"Give {wanted} instead.")]
         elif item.id in ids:
             if item.label is not None and item.label >= many:
                 odd.append(("label", f"the label {item.label}", f"Give one of {known}, or null for no answer."))
             if item.probabilities and len(item.probabilities) != many:
-                what = f"{len(item.probabilities)} probabilities, and {task.name} has {many} classes"
+                what = f"{len(item.probabilities)} probabilities, but {task.name} has {many} classes"
                 odd.append(("probabilities", what, f"Give one for each of {known}." if many else "Leave them out."))
             if item.confidence is not None and many != 2:
                 fix = f"Give probabilities of {known} instead." if many else "Leave it out."
-                odd.append(("confidence", f"a confidence, and {task.name} has not two classes", fix))
+                odd.append(("confidence", f"a confidence, but {task.name} does not have two classes", fix))
             if item.certainty is not None and not many:
-                odd.append(("certainty", f"a certainty, and {task.name} has no classes", "Leave it out."))
+                odd.append(("certainty", f"a certainty, but {task.name} has no classes", "Leave it out."))
         for name, what, fix in odd:
             yield Fault("bad-field", f"{path} line {number}, {name}", f"{item.id!r} has {what}", fix)
 
@@ -339,10 +337,6 @@ def _each(code: str, path: Path, places: Mapping[str, Sequence[int]], what: str)
         yield Fault(code, where, f"{sample_id!r} {what}", "Take it out." if len(numbers) == 1 else "Keep one line.")
 
 
-_SHORT, _LONG = 8, 400
-"""Words; the responses of the released study have 10 to 250."""
-
-
 def about_responses(path: Path, predictions: Sequence[Prediction]) -> Iterator[Fault]:
     """Warnings about unusual texts: one per kind, with the number of texts and the first of them."""
     texts = {item.id: item for item in predictions if item.text is not None and item.repetition == 1}
@@ -364,10 +358,6 @@ def about_responses(path: Path, predictions: Sequence[Prediction]) -> Iterator[F
     if repeated := sum(count for count in times.values() if count > 1):
         what = f"{repeated} responses are word by word the same as another one"
         yield Fault("repeated-response", str(path), what, _INTENDED)
-
-
-_DAY = (1980, 1, 1, 0, 0, 0)
-"""The earliest time that a zip archive can store."""
 
 
 def canonical_files(submission: Submission, split: Split = MAIN) -> Mapping[str, bytes]:

@@ -42,6 +42,72 @@ _REMEDIES = {
     "lone-surrogate": "Write the character itself, in UTF-8.",
     "long-line": "Give each sample a line of its own, and shorten long texts.",
 }
+MAX_BYTES = 10_000_000  # a split has at most thousands of lines; what is larger is another file
+MAX_INFO_BYTES = 16_000
+"""Enough for the longest notes; bounded as the TOML parser's time grows with the square of a dotted key's length."""
+MAX_RECEIPT_BYTES = 200_000
+MAX_LINE_BYTES = 200_000  # a ranking of a thousand documents fits
+MAX_DOCUMENTS = 1000
+"""Most documents in one ranking."""
+MAX_FAULTS = 100
+"""Most faults of a kind that are listed; the rest is only counted."""
+# Offset of a magic number, the number, and the kind of file.
+_KINDS = (
+    *((0, b"PK\x03\x04", "a zip archive"), (0, b"\x1f\x8b", "gzip data"), (0, b"BZh", "bzip2 data")),
+    *((0, b"\xfd7zXZ", "xz data"), (0, b"\x28\xb5\x2f\xfd", "zstd data"), (0, b"7z\xbc\xaf\x27\x1c", "a 7z archive")),
+    *((0, bytes((0x80, version)), "a pickle") for version in range(2, 6)),
+    (257, b"ustar", "a tar archive"),
+)
+SYSTEM = "system.toml"
+
+Line = Annotated[str, StringConstraints(min_length=1, max_length=MAX_NAME, strip_whitespace=True)]
+Regime = Literal["zero-shot", "web-search", "agent", "other"]
+REGIMES: tuple[str, ...] = get_args(Regime)
+WEIGHTS: tuple[str, ...] = get_args(Weights)
+_LINE = f"Give a line of 1 to {MAX_NAME} characters."
+_INFO_FIXES = {
+    **dict.fromkeys(("name", "team", "contact"), _LINE),
+    "regime": f"Give one of {', '.join(REGIMES)}.",
+    "models": f"Name at most 20 models, each in a line of 1 to {MAX_NAME} characters; none for a system of rules.",
+    "knowledge_cutoff": 'Give a date that is not in the future, such as 2026-01-31 without quotes, or "unknown".',
+    "url": "Give an address that begins with https://, or nothing.",
+    "notes": "Give a text of at most 2,000 characters, or nothing.",
+    "maker": f"{_LINE[:-1]}, or leave it out.",
+    "weights": 'Give "open" or "closed", or leave it out.',
+    "size_billions": "Give the parameters of the model in billions, such as 0.135 or 70, or leave it out.",
+    "released": 'Give a day such as 2024-11-30 without quotes, a month "2024-11" or a year "2024", or leave it out.',
+}
+ANSWERS: Mapping[type[Output], str] = {Choice: "label", Response: "text", Ranking: "documents"}
+"""The field that holds an answer, by the task's type of output."""
+MOST_REPETITIONS = 20
+_OPTIONAL = ("probabilities", "certainty", "confidence", "rationale", "sources", "repetition", "status")
+_COLUMNS = ("id", *ANSWERS.values(), *_OPTIONAL)
+_LABELS: Mapping[str, int | None] = {
+    **{f"{label}{end}": label for label in range(MOST_CLASSES) for end in ("", ".0")},
+    "": None,
+    "null": None,
+}
+_NUMBER = re.compile(r"[0-9]{1,20}(\.[0-9]{0,30})?([eE]-?[0-9]{1,3})?")
+_WHOLE = re.compile(r"[0-9]{1,3}")
+_SUM_TOLERANCE = 0.01  # probabilities are often rounded
+
+Address = Annotated[str, StringConstraints(max_length=2000, pattern=r"^https?://[^\s<>\"']+$")]
+_Document = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\s\x00-\x1f\x7f]+$")]
+_Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+_LINE_FIXES = {
+    "id": "Copy the sample's id as it is, in quotes.",
+    "label": "Give the number of a class (with two classes 0 or 1, without quotes), its name, or null for no answer.",
+    "text": "Give a text of at most 20,000 characters, or null for no answer.",
+    "documents": f"Give a list of at most {MAX_DOCUMENTS:,} document ids, the best first, each once; or null.",
+    "probabilities": "Give a list with the probability of each class, in the order of labels, or leave it out.",
+    "certainty": "Give a number from 0 to 1, or leave it out.",
+    "repetition": f"Give a whole number from 1 to {MOST_REPETITIONS}, or leave it out.",
+    "status": "Give answered, none or blocked, or leave it out.",
+    "confidence": "Give a number from 0 to 1, or leave it out.",
+    "rationale": "Give a text of at most 10,000 characters, or leave it out.",
+    "sources": "Give a list of at most 50 http(s) addresses, or leave it out.",
+    "the whole": 'Give each sample a line such as {"id": "...", "label": 1}.',
+}
 
 
 class SplitFiles(NamedTuple):
@@ -63,17 +129,6 @@ def has_split(folder: Path, split: Split) -> bool:
     return any((folder / name).exists() or (folder / name).is_symlink() for name in FILES[split])
 
 
-MAX_BYTES = 10_000_000
-MAX_INFO_BYTES = 16_000
-"""Enough for the longest notes; bounded as the TOML parser's time grows with the square of a dotted key's length."""
-MAX_RECEIPT_BYTES = 200_000
-MAX_LINE_BYTES = 200_000
-MAX_DOCUMENTS = 1000
-"""Most documents in one ranking."""
-MAX_FAULTS = 100
-"""Most faults of a kind that are listed; the rest is only counted."""
-
-
 @dataclass(frozen=True, slots=True)
 class Fault:
     """A fault in a file: a stable code, the place, what is wrong, and what to do."""
@@ -87,15 +142,6 @@ class Fault:
         return f"{self.where}: {self.what} [{self.code}]" + (f". {self.fix}" if self.fix else "")
 
 
-_KINDS = (
-    *((0, b"PK\x03\x04", "a zip archive"), (0, b"\x1f\x8b", "gzip data"), (0, b"BZh", "bzip2 data")),
-    *((0, b"\xfd7zXZ", "xz data"), (0, b"\x28\xb5\x2f\xfd", "zstd data"), (0, b"7z\xbc\xaf\x27\x1c", "a 7z archive")),
-    *((0, bytes((0x80, version)), "a pickle") for version in range(2, 6)),
-    (257, b"ustar", "a tar archive"),
-)
-"""Offset of a magic number, the number, and the kind of file."""
-
-
 def read_plain(path: Path, most: int, faults: list[Fault]) -> bytes | None:
     """The content of a plain text file; None, with a fault added, if it is not one."""
     if path.is_symlink() or (path.exists() and not path.is_file()):
@@ -107,7 +153,7 @@ def read_plain(path: Path, most: int, faults: list[Fault]) -> bytes | None:
         return None
     size = path.stat().st_size
     if size > most:
-        faults.append(Fault("too-large", str(path), f"{size:,} bytes", f"At most {most:,} bytes are taken."))
+        faults.append(Fault("too-large", str(path), f"{size:,} bytes", f"At most {most:,} bytes are accepted."))
         return None
     content = path.read_bytes()
     kind = next((name for at, mark, name in _KINDS if content[at:].startswith(mark)), "")
@@ -125,14 +171,6 @@ def problems(error: ValidationError) -> Iterator[tuple[str, str]]:
     for item in error.errors(include_url=False, include_input=False)[:MAX_FAULTS]:
         field = ".".join(str(part)[:80] for part in item["loc"] if not isinstance(part, str) or part.isidentifier())
         yield field or "the whole", item["msg"].removeprefix("Value error, ")
-
-
-SYSTEM = "system.toml"
-
-Line = Annotated[str, StringConstraints(min_length=1, max_length=MAX_NAME, strip_whitespace=True)]
-Regime = Literal["zero-shot", "web-search", "agent", "other"]
-REGIMES: tuple[str, ...] = get_args(Regime)
-WEIGHTS: tuple[str, ...] = get_args(Weights)
 
 
 class SystemInfo(ModelFacts):
@@ -201,21 +239,6 @@ def read_info(path: Path, today: date, faults: list[Fault]) -> SystemInfo | None
     return None
 
 
-_LINE = f"Give a line of 1 to {MAX_NAME} characters."
-_INFO_FIXES = {
-    **dict.fromkeys(("name", "team", "contact"), _LINE),
-    "regime": f"Give one of {', '.join(REGIMES)}.",
-    "models": f"Name at most 20 models, each in a line of 1 to {MAX_NAME} characters; none for a system of rules.",
-    "knowledge_cutoff": 'Give a date that is not in the future, such as 2026-01-31 without quotes, or "unknown".',
-    "url": "Give an address that begins with https://, or nothing.",
-    "notes": "Give a text of at most 2,000 characters, or nothing.",
-    "maker": f"{_LINE[:-1]}, or leave it out.",
-    "weights": 'Give "open" or "closed", or leave it out.',
-    "size_billions": "Give the parameters of the model in billions, such as 0.135 or 70, or leave it out.",
-    "released": 'Give a day such as 2024-11-30 without quotes, a month "2024-11" or a year "2024", or leave it out.',
-}
-
-
 def _field_faults(
     error: ValidationError, where: str, fixes: Mapping[str, str], fields: Iterable[str]
 ) -> Iterator[Fault]:
@@ -234,25 +257,6 @@ def system_toml(info: SystemInfo) -> str:
     names = sorted(SystemInfo.model_fields, key=MODEL_FACTS.__contains__)  # optional ones last
     said = ((name, getattr(info, name)) for name in names)
     return "".join(f"{name} = {value(text)}\n" for name, text in said if text is not None)
-
-
-ANSWERS: Mapping[type[Output], str] = {Choice: "label", Response: "text", Ranking: "documents"}
-"""The field that holds an answer, by the task's type of output."""
-MOST_REPETITIONS = 20
-_OPTIONAL = ("probabilities", "certainty", "confidence", "rationale", "sources", "repetition", "status")
-_COLUMNS = ("id", *ANSWERS.values(), *_OPTIONAL)
-_LABELS: Mapping[str, int | None] = {
-    **{f"{label}{end}": label for label in range(MOST_CLASSES) for end in ("", ".0")},
-    "": None,
-    "null": None,
-}
-_NUMBER = re.compile(r"[0-9]{1,20}(\.[0-9]{0,30})?([eE]-?[0-9]{1,3})?")
-_WHOLE = re.compile(r"[0-9]{1,3}")
-_SUM_TOLERANCE = 0.01  # probabilities are often rounded
-
-Address = Annotated[str, StringConstraints(max_length=2000, pattern=r"^https?://[^\s<>\"']+$")]
-_Document = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\s\x00-\x1f\x7f]+$")]
-_Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
 class Prediction(Strict):
@@ -299,7 +303,7 @@ class Prediction(Strict):
     @classmethod
     def _each_once(cls, value: list[str] | None) -> list[str] | None:
         if value is not None and len(set(value)) < len(value):
-            raise ValueError("a document is there twice")
+            raise ValueError("a document appears twice")
         return value
 
     @model_validator(mode="after")
@@ -438,7 +442,7 @@ def _read_line(
     """The prediction on a line; only its id if the line has a fault; None if the id cannot be read either."""
     if len(line) > MAX_LINE_BYTES:
         what = f"a line of {len(line):,} bytes"
-        faults.append(Fault("long-line", where, what, f"At most {MAX_LINE_BYTES:,} bytes are taken."))
+        faults.append(Fault("long-line", where, what, f"At most {MAX_LINE_BYTES:,} bytes are accepted."))
         return None
     row: object = None
     try:
@@ -470,22 +474,6 @@ def numbered(row: Mapping[str, object]) -> Mapping[str, object]:
     return {**row, "label": label_of(row["label"], next(own, ()))} if "label" in row else row
 
 
-_LINE_FIXES = {
-    "id": "Copy the sample's id as it is, in quotes.",
-    "label": "Give the number of a class (with two classes 0 or 1, without quotes), its name, or null for no answer.",
-    "text": "Give a text of at most 20,000 characters, or null for no answer.",
-    "documents": f"Give a list of at most {MAX_DOCUMENTS:,} document ids, the best first, each once; or null.",
-    "probabilities": "Give a list with the probability of each class, in the order of labels, or leave it out.",
-    "certainty": "Give a number from 0 to 1, or leave it out.",
-    "repetition": f"Give a whole number from 1 to {MOST_REPETITIONS}, or leave it out.",
-    "status": "Give answered, none or blocked, or leave it out.",
-    "confidence": "Give a number from 0 to 1, or leave it out.",
-    "rationale": "Give a text of at most 10,000 characters, or leave it out.",
-    "sources": "Give a list of at most 50 http(s) addresses, or leave it out.",
-    "the whole": 'Give each sample a line such as {"id": "...", "label": 1}.',
-}
-
-
 def _read_header(line: bytes, separator: str, where: str, faults: list[Fault]) -> tuple[str, ...]:
     """Names of the columns; empty, with faults added, if they are wrong."""
     try:
@@ -499,7 +487,7 @@ def _read_header(line: bytes, separator: str, where: str, faults: list[Fault]) -
         return ()
     for name in dict.fromkeys(names):
         if names.count(name) > 1:
-            faults.append(Fault("repeated-column", where, f"{name[:80]!r} is there twice", "Take one out."))
+            faults.append(Fault("repeated-column", where, f"{name[:80]!r} appears twice", "Take one out."))
         if name not in _COLUMNS:
             fix = f"The columns are {', '.join(_COLUMNS)}; id and one of label, text and documents are needed."
             faults.append(Fault("unknown-column", where, f"a column {name[:80]!r}", fix))

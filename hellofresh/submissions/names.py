@@ -14,30 +14,31 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 
-MAX_NAME = 80
+MAX_NAME = 80  # longer names are cut on every page, where two of them might look the same
 FOLDER_NAME = re.compile(r"(?!(?:con|prn|aux|nul|com\d|lpt\d)$)[a-z0-9][a-z0-9-]{0,39}", re.ASCII)
 _INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-_MARKUP = re.compile(r"[<>|`$\\{}]|\]\(|://")
-"""Markup of HTML, Markdown, LaTeX, tables or a shell."""
-_MANY_MARKS = 4
+_MARKUP = re.compile(r"[<>|`$\\{}]|\]\(|://")  # markup of HTML, Markdown, LaTeX, tables or a shell
+_MANY_MARKS = 4  # real scripts stack up to four; more overflow the line
+# Unicode's Default_Ignorable_Code_Point with unassigned ranges, which Python's unicodedata lacks.
 _IGNORABLE = (
     (0x00AD, 0x00AD), (0x034F, 0x034F), (0x061C, 0x061C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F),
     (0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF),
     (0xFFA0, 0xFFA0), (0xFFF0, 0xFFF8), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF),
 )  # fmt: skip
-"""Unicode's Default_Ignorable_Code_Point with unassigned ranges, which Python's unicodedata lacks."""
+# Other characters that fonts draw as empty space, such as Braille without dots, fillers, a note without a head.
 _BLANK = (0x2800, 0xFFFC, 0x13441, 0x13442, 0x16FE4, 0x1D159)
-"""Other characters that fonts draw as empty space, such as Braille without dots, fillers, a note without a head."""
 _SHOWS_NOTHING = frozenset(chr(code) for first, last in _IGNORABLE for code in range(first, last + 1)) | {
     chr(code) for code in _BLANK
 }
+# Makers and families of models; readers would take an entry under such a name for the maker's own.
 _VENDORS = (
     "ai21", "alibaba", "amazon", "anthropic", "apple", "baidu", "bytedance", "chatgpt", "claude", "cohere", "deepmind",
     "deepseek", "gemini", "gemma", "google", "gpt", "grok", "huggingface", "hugging face", "ibm", "kimi", "llama",
     "meta", "microsoft", "mistral", "moonshot", "nvidia", "openai", "perplexity", "phi", "qwen", "tencent", "xai",
     "zhipu",
 )  # fmt: skip
-"""Makers and families of models; readers would take an entry under such a name for the maker's own."""
+# Signs of trademarks, which a compatibility form would turn into letters.
+_SIGNS = dict.fromkeys(map(ord, "\N{TRADE MARK SIGN}\N{SERVICE MARK}\N{REGISTERED SIGN}\N{COPYRIGHT SIGN}"))
 
 
 def plain_text_fault(text: str, allowed: str = "") -> str:
@@ -76,10 +77,6 @@ def slug(name: str) -> str:
         return ""
     found = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:40].rstrip("-")
     return found if FOLDER_NAME.fullmatch(found) else ""
-
-
-_SIGNS = dict.fromkeys(map(ord, "\N{TRADE MARK SIGN}\N{SERVICE MARK}\N{REGISTERED SIGN}\N{COPYRIGHT SIGN}"))
-"""Signs of trademarks, which a compatibility form would turn into letters."""
 
 
 def vendor_in(name: str) -> str:

@@ -59,6 +59,10 @@ from hellofresh.submissions.names import FOLDER_NAME, skeleton
 from hellofresh.tasks.samples import MAIN, Split
 
 _MOST_EARLIER = 400  # a receipt stays well below `MAX_RECEIPT_BYTES`
+_OURS, _OUR_NAME = "hellofresh", "HelloFresh"  # the team under which the board shows the evaluator's own runs
+
+KnownTeams = Mapping[str, frozenset[str]]
+"""The names of each team, by its folder's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +70,7 @@ class Receipt:
     """Proof of a submission's content and time.
 
     Attributes:
-        edition: the edition that it was handed in for.
+        edition: the edition for which it was submitted.
         tasks: the tasks that it takes part in.
         sha256: hash of the canonical content (see `Submission.sha256`).
         received: when, in UTC, to the second.
@@ -130,7 +134,7 @@ def new_receipt(
     to_the_second = moment.replace(microsecond=0)
     if before is not None and to_the_second < before.received:
         raise SubmissionError(
-            f"the receipt that is there is of {utc_text(before.received)}, and it is {utc_text(moment)}",
+            f"the existing receipt is of {utc_text(before.received)}, but the clock says {utc_text(moment)}",
             expected="a later time: a newer version comes after the one that it replaces",
             fix="Set the clock right.",
             code="clock-behind",
@@ -152,7 +156,7 @@ def read_receipt(folder: Path, faults: list[Fault], split: Split = MAIN) -> Rece
         receipt = replace(value.receipt(), earlier=tuple(one.receipt() for one in value.earlier))
         for before, after in pairwise(one.received for one in (*receipt.earlier, receipt)):
             if after < before:
-                raise ValueError(f"{utc_text(after)} stands after {utc_text(before)}: times of receipts only rise")
+                raise ValueError(f"{utc_text(after)} follows {utc_text(before)}: receipt times must not decrease")
         return receipt
     except BadJsonError as error:
         faults.append(Fault(error.code, str(path), str(error), fix))
@@ -187,13 +191,6 @@ def receipt_events(root: Path) -> Iterator[Event]:
             if receipt is not None:
                 what = f"the receipt of {folder.parent.name}/{folder.name} for {receipt.edition}"
                 yield Event(receipt.received, what, str(folder / FILES[split].receipt))
-
-
-_OURS, _OUR_NAME = "hellofresh", "HelloFresh"
-"""The team under which the board shows the evaluator's own runs."""
-
-KnownTeams = Mapping[str, frozenset[str]]
-"""The names of each team, by its folder's name."""
 
 
 @dataclass(frozen=True, slots=True)

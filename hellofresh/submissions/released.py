@@ -23,7 +23,7 @@ from hellofresh.tasks import TASKS, EvidenceQuery, get_task
 from hellofresh.tasks.samples import MAIN, Split
 
 _MOST_BYTES = 200_000_000
-_TIMEOUT_S, _QUIET_S = 600.0, 60.0
+_TIMEOUT_S, _QUIET_S = 600.0, 60.0  # in all, and without a byte
 
 
 def due_in(source: Workspace | Path, edition: Edition, split: Split = MAIN) -> Due:

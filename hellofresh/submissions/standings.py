@@ -40,16 +40,19 @@ from hellofresh.submissions.receipts import Receipt, find_submissions, is_linked
 from hellofresh.tasks import MOST_CLASSES
 from hellofresh.tasks.samples import MAIN, Split
 
-_FEWEST = 20
-_FEWEST_NEARLY = 100
-_KAPPA = 0.95
+_FEWEST = 20  # below, equal answers are chance
+_FEWEST_NEARLY = 100  # near copies need more, since good systems agree too
+_KAPPA = 0.95  # beyond chance, independent systems hardly agree this often
 _CHANCE = 0.9  # where almost all agreement is by chance, kappa is noise
-_SHARE = 0.9
+_SHARE = 0.9  # a copy with a few changed values
 _FEWEST_VALUES = 10  # a few round confidences are equal by chance
-_VALUES = range(-1, MOST_CLASSES)
-"""Codes of no answer and of labels, which may agree by chance."""
+_VALUES = range(-1, MOST_CLASSES)  # codes of no answer and of labels, which may agree by chance
 
 _Floats = NDArray[np.float32]
+MOST_ENTRIES = 2
+"""Most entries of a team that count on a task and quarter."""
+# Other files and folders that may be in the folder of submissions.
+_OTHER_NAMES = frozenset({"README.md", "TEAMS.toml", "example"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,19 +158,13 @@ def _same_errors(said: NDArray[np.int64], ids: Sequence[str], truth: Mapping[str
     return found
 
 
-MOST_ENTRIES = 2
-"""Most entries of a team that count on a task and quarter."""
-_OTHER_NAMES = frozenset({"README.md", "TEAMS.toml", "example"})
-"""Other files and folders that may be in the folder of submissions."""
-
-
 class EntryOutcome(StrEnum):
     """Whether an entry counts on a task, or why not."""
 
     COUNTS = "counts"
     NO_RECEIPT = "no receipt"
     ALTERED = "altered after its receipt"
-    IMPOSSIBLE = "its receipt is of a time at which nothing was accepted"
+    IMPOSSIBLE = "its receipt is of a time when nothing was accepted"
     LATE = "late"
     OVER_LIMIT = "beyond the team's limit"
 
@@ -228,9 +225,9 @@ def passed_over(root: Path, edition: Edition) -> Iterator[str]:
             elif whose == "system" and (is_misnamed(path) or is_linked(path)):
                 found[path] = "is misnamed or behind a link"
             elif whose == "system":
-                found |= {deeper: "lies too deep" for deeper in path.iterdir() if deeper.is_dir()}
+                found |= {deeper: "is nested too deeply" for deeper in path.iterdir() if deeper.is_dir()}
     for path, what in found.items():
-        yield f"{path.relative_to(root).as_posix()[:200]!r} {what}, and is passed over"
+        yield f"{path.relative_to(root).as_posix()[:200]!r} {what}, so it is ignored"
 
 
 def standings(

@@ -24,7 +24,9 @@ from hellofresh.tasks.samples import PROSPECTIVE, Candidate, Label, Sample
 
 Track = Literal["decisions", "statements", "responses", "retrieval"]
 """The site's heading for a task."""
-MOST_CLASSES = 7
+MOST_CLASSES = 7  # as many as the finest scale of verdicts in use (X-Fact)
+INSTANTS: Mapping[str, str] = {"sample": "date", "post": "post.date", "note": "note.date"}
+"""The default field for the time of each instant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +74,6 @@ class DataStatement(Strict):
 def _added_metrics() -> tuple[Callable[[Sequence[str]], Sequence[Metric]], ...]:
     """Functions of other packages; each returns the metrics it adds to a task of choices with the given classes."""
     return tuple(plugins("hellofresh.metrics").values())
-
-
-INSTANTS: Mapping[str, str] = {"sample": "date", "post": "post.date", "note": "note.date"}
-"""The default field for the time of each instant."""
 
 
 @dataclass(frozen=True)

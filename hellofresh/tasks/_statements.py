@@ -15,8 +15,7 @@ from hellofresh.stats.metrics import class_metrics
 from hellofresh.tasks._base import SamplePage, Task, TextPart
 from hellofresh.tasks.samples import Sample, common_fields
 
-_FACT_CHECKERS = ("fact-checkers",)
-"""The blocked group of sources with verdicts on statements."""
+_FACT_CHECKERS = ("fact-checkers",)  # the blocked group of sources with verdicts on statements
 _CAP = 250
 _USUAL = "Is the statement true?"
 
@@ -174,8 +173,7 @@ def two_classes(task: Task, *, prefix: str, classes: tuple[str, str] = ("false",
 
 UNSTATED = "not stated"
 """The licence of a review that names none."""
-_OPEN = re.compile(r"CC0-1\.0|CC-BY(-SA)?-\d\.\d|CC-MARK-1\.0")
-"""Licences under which a claim's text may be published."""
+_OPEN = re.compile(r"CC0-1\.0|CC-BY(-SA)?-\d\.\d|CC-MARK-1\.0")  # licences under which a claim's text may be published
 _CLAIMS = statement_task(
     "claims",
     "Claims that fact-checkers reviewed",

@@ -19,8 +19,8 @@ from hellofresh.tasks.x_notes import Post, WithheldMedia, WithheldText, withheld
 
 RUBRIC = "correction-13"
 """The rubric whose overall criterion ranks systems."""
+# The system name of a post's second note, by the criterion that chose its two notes.
 _SECOND = {"scores": "human-average", "status": "human-low"}
-"""The system name of a post's second note, by the criterion that chose its two notes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,7 @@ class MisleadingPost(Sample):
     Attributes:
         post: id of the post at its source.
         address: where it can be seen.
-        text: empty where it is not at hand.
+        text: empty where it is missing.
         modality: `unimodal` for text alone, `multimodal` with pictures; empty where not known.
         domain: its topic; empty where not known.
         note_high, note_average: when notes of high and of average quality were written, where that is public.

@@ -20,7 +20,7 @@ _LABELS = {"REFUTES": 0, "NOT ENOUGH INFO": 1, "SUPPORTS": 2}
 _BINARY_LABELS = {"REFUTES": 0, "SUPPORTS": 1}
 _CLASSES = ("refuted", "not enough information", "supported")
 _QUESTION = "Does Wikipedia support the statement, refute it, or hold too little information?"
-_MOST_PAGES = 20
+_MOST_PAGES = 20  # a few claims have very many
 
 
 def _evidence_pages(row: FileRow) -> str:

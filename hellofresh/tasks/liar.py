@@ -20,8 +20,8 @@ from hellofresh.tasks._datasets import DataSet, OriginalFile, StatementRow, json
 from hellofresh.tasks._statements import statement_task, two_classes
 
 _LABELS = ("pants-fire", "false", "barely-true", "half-true", "mostly-true", "true")
+# Labels from half true upwards count as true.
 _BINARY_LABELS = {"pants-fire": 0, "false": 0, "barely-true": 0, "half-true": 1, "mostly-true": 1, "true": 1}
-"""Labels from half true upwards count as true."""
 _SIX_LABELS = {label: number for number, label in enumerate(_LABELS)}
 _COUNTS = tuple(f"{label}_count" for label in ("barely-true", "false", "half-true", "mostly-true", "pants-fire"))
 _COLUMNS = ("id", "label", "statement", "subjects", "speaker", "job", "state", "party", *_COUNTS, "context")

@@ -13,13 +13,11 @@ from hellofresh.tasks.samples import Candidate, Label, Sample
 
 _PROJECTS = ("wikipedia.org", "wiktionary.org", "wikiquote.org", "wikibooks.org", "wikisource.org", "wikiversity.org",
              "wikivoyage.org", "wikimedia.org")  # fmt: skip
+# The licence that Wikimedia's terms of use required of contributions, from each day on.
+#
+# Source: https://foundation.wikimedia.org/wiki/Policy:Terms_of_Use (7 June 2023: 4.0) and the licensing update of 2009.
 _LICENSES = (("2023-06-07", "CC-BY-SA-4.0"), ("2009-06-15", "CC-BY-SA-3.0"), ("", "GFDL-1.2-or-later"))
-"""The licence that Wikimedia's terms of use required of contributions, from each day on.
-
-Source: https://foundation.wikimedia.org/wiki/Policy:Terms_of_Use (7 June 2023: 4.0) and the licensing update of 2009.
-"""
-_SAMPLE_WIKI = "wiki.example"
-"""The host of the bundled sample, written for this project."""
+_SAMPLE_WIKI = "wiki.example"  # the host of the bundled sample, written for this project
 
 
 def license_of(host: str, date: datetime) -> str:

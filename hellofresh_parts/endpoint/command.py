@@ -26,7 +26,7 @@ from hellofresh_parts.endpoint.session import AgentSession
 
 _TOKEN = "HELLOFRESH_PROXY_TOKEN"  # noqa: S105 - the variable's name
 _DRAIN_S = 2.0
-_SHORTEST_TOKEN = 16
+_SHORTEST_TOKEN = 16  # shorter ones could be guessed by asking
 
 
 @dataclass(slots=True)

@@ -56,6 +56,7 @@ _PASSED_ON = frozenset(
         "verbosity",
     }
 )
+# Values that say what holds without them.
 _USUAL: Mapping[str, tuple[JsonValue, ...]] = {
     "tool_choice": ("auto",),
     "parallel_tool_calls": (True,),
@@ -69,13 +70,13 @@ _USUAL: Mapping[str, tuple[JsonValue, ...]] = {
     "logprobs": (False,),
     "top_logprobs": (0,),
 }
-"""Values that say what holds without them."""
 _ROLES: Mapping[str, Literal["system", "user", "assistant"]] = {
     "system": "system",
     "developer": "system",
     "user": "user",
     "assistant": "assistant",
 }
+_Tokens = Annotated[int, Field(ge=1, le=1_000_000)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +134,6 @@ class _Definition(Open):
 class _ToolEntry(Open):
     type: str = "function"
     function: _Definition | None = None
-
-
-_Tokens = Annotated[int, Field(ge=1, le=1_000_000)]
 
 
 class _StreamOptions(Open):
@@ -299,7 +297,7 @@ def _conversation(turns: Sequence[_Turn]) -> Iterator[Message]:
         if turn.role == "tool":
             key = turn.tool_call_id or ""
             if key not in names:
-                raise _refused(f"the result of a call {key[:80]!r} that nobody made")
+                raise _refused(f"the result of a call {key[:80]!r} that was never made")
             yield Message("user", parts, ToolCall(key, names[key], ""))
             continue
         calls = tuple(ToolCall(c.id, c.function.name, "", arguments=_object(c)) for c in turn.tool_calls or ())

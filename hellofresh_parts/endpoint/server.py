@@ -33,6 +33,9 @@ _MOST_BYTES = 4 * 2**20
 _LOOPBACK = "127.0.0.1"
 _STATUSES = {"agent-limit": 429, "context-length": 400, "no-role": 404}
 _WIRE_CODES = {"context-length": "context_length_exceeded", "no-role": "model_not_found"}
+_Fields = dict[str, JsonValue]
+_CHAT_FINISHES = {Finish.LENGTH: "length", Finish.PAUSED: "length", Finish.BLOCKED: "content_filter"}
+_REASONS = {Finish.LENGTH: "max_output_tokens", Finish.PAUSED: "max_output_tokens", Finish.BLOCKED: "content_filter"}
 
 
 class Session(Protocol):
@@ -110,7 +113,7 @@ class EndpointServer:
         except web.RequestPayloadError:
             response = _failed(400, "bad-request", "the body is not in the encoding that it names")
         except ConnectionResetError:
-            response = _failed(400, "bad-request", "the client has gone")
+            response = _failed(400, "bad-request", "the client has disconnected")
         response.force_close()  # so that clients that are never closed hold no connection when the run ends
         return response
 
@@ -128,7 +131,7 @@ class EndpointServer:
         if not sample and len(self.sessions) == 1:
             return next(iter(self.sessions.values()))
         if sample not in self.sessions:
-            which = f"no sample {sample[:80]!r} is asked about" if sample else "which sample it is about is not said"
+            which = f"the run has no sample {sample[:80]!r}" if sample else "the request names no sample"
             raise web.HTTPNotFound(reason=f"{which}; ask at /s/SAMPLE/v1, or send the header {_SAMPLE_HEADER}")
         return self.sessions[sample]
 
@@ -174,10 +177,6 @@ def _failed(status: int, code: str, what: str) -> web.Response:
 # Answers in the form that clients read. An answer of a model comes whole, so its pieces are few: a text, each call of a
 # tool, the end. What names an answer (id, time) follows from what was asked, so that a run that is replayed gives the
 # same bytes.
-
-_Fields = dict[str, JsonValue]
-_CHAT_FINISHES = {Finish.LENGTH: "length", Finish.PAUSED: "length", Finish.BLOCKED: "content_filter"}
-_REASONS = {Finish.LENGTH: "max_output_tokens", Finish.PAUSED: "max_output_tokens", Finish.BLOCKED: "content_filter"}
 
 
 @dataclass(frozen=True, slots=True)

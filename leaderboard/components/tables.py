@@ -16,14 +16,25 @@ from leaderboard.data.board import MetricValue
 
 _FEWEST_SAME = 3
 _EMPTY = (None, "", DASH)
-_ALWAYS = ("rank", "name", "drawn")
-"""Kinds of columns that stay even if their cells are equal."""
+_ALWAYS = ("rank", "name", "drawn")  # kinds of columns that stay even if their cells are equal
 Value = str | int | float | bool | None
 Text = Html | str
 Cell = Text | tuple[Text, Text | None] | None
 """A cell's content, with the small text below it, if any."""
 Column = tuple[str, Text]
 """The kind of a column, used as the class of its cells, and its title."""
+FIRST = 5
+"""Number of the first column that can be hidden, from 1: rank, system, score and its drawing precede it."""
+Row = Mapping[str, Value]
+_LATEX = {char: f"\\{char}" for char in "{}$&#%_"} | {
+    "\\": r"\textbackslash{}",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+}
 
 
 class Marked(NamedTuple):
@@ -51,14 +62,17 @@ def estimate(metric: MetricValue, decimals: int = 3) -> str:
 
 def span(low: str, high: str) -> str:
     """An interval; a dash would look like a second minus before a negative limit."""
-    return f"{low} to {high}" if "-" in low + high else f"{low}{DASH}{high}"
+    minus = "\N{MINUS SIGN}"
+    low, high = low.replace("-", minus), high.replace("-", minus)
+    return f"{low} to {high}" if minus in low + high else f"{low}{DASH}{high}"
 
 
 def estimated(found: Estimate | None, form: str = ".3f", limits: str = "") -> Cell:
     """A number with its interval below it, by a format of each; a dash if it is unknown."""
+    value = DASH if found is None else format(found.value, form).replace("-", "\N{MINUS SIGN}")
     if found is None or found.low is None or found.high is None:
-        return DASH if found is None else format(found.value, form)
-    return format(found.value, form), span(format(found.low, limits or form), format(found.high, limits or form))
+        return value
+    return value, span(format(found.low, limits or form), format(found.high, limits or form))
 
 
 def cell(kind: str, label: Text, content: Cell, group: str = "") -> Html:
@@ -146,7 +160,7 @@ def definitions(lines: Iterable[tuple[Text, Text | None]], kind: str | None = No
 
 
 def facts(lines: Iterable[tuple[Text, Text | None]]) -> Html:
-    """Facts, a line each; None is left out."""
+    """Facts, one per line; None is left out."""
     return definitions(lines, "hf-facts")
 
 
@@ -154,11 +168,7 @@ def card_section(card: Sequence[Row]) -> list[Html]:
     """The card of a comparison or of a board, or nothing."""
     said = "Leaderboard Reporting Standard, draft 0.2: what the order rests on."
     rows = ((f"{row['field']} {visible(str(row['what']), 200)}", visible(str(row["value"]), 500)) for row in card)
-    return [heading("Card", said), facts(rows)] if card else []
-
-
-FIRST = 5
-"""Number of the first column that can be hidden, from 1: rank, system, score and its drawing precede it."""
+    return [heading("Card", said), definitions(rows, "hf-facts hf-card-facts")] if card else []
 
 
 def table_tools(
@@ -202,18 +212,6 @@ def table_tools(
         class_="hf-tools",
         role="search",
     )
-
-
-Row = Mapping[str, Value]
-_LATEX = {char: f"\\{char}" for char in "{}$&#%_"} | {
-    "\\": r"\textbackslash{}",
-    "^": r"\textasciicircum{}",
-    "~": r"\textasciitilde{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
-}
 
 
 def as_csv(rows: Sequence[Row]) -> str:

@@ -15,12 +15,11 @@ from leaderboard.components.tables import Value, estimate
 from leaderboard.data.board import MetricValue
 
 Values = dict[str, list[Value]]
-_MOST = 40
-"""Maximal rows in a chart of scores; more would be indistinguishable."""
+_MOST = 40  # maximal rows in a chart of scores; more would be indistinguishable
+# Pixels for names beside a chart; on a phone its dots need the room.
 _NAMES = {"expr": "windowSize()[0] < 600 ? 120 : 200"}
-"""Pixels for names beside a chart; on a phone its dots need the room."""
+# Colours that are safe for colour-blind readers, on white and on black.
 _KINDS = {"Systems": "#2f7ec7", "Controls": "#88929d", "Baselines": "#d5711e", "Smoke test": "#a24c86"}
-"""Colours that are safe for colour-blind readers, on white and on black."""
 
 
 def scored(names: Sequence[str], metrics: Sequence[MetricValue | None]) -> Values:

@@ -19,6 +19,7 @@ from leaderboard.data.uploads import Upload
 
 MOST_MB = 50
 """Size of all files together."""
+# a visitor's table may take seconds of the server, not minutes
 _MOST_ITEMS, _MOST_SYSTEMS, _MOST_NAMED = 100_000, 200, 1_000
 _CPU_S, _WALL_S, _MEMORY_BYTES = 30, 120, 4 * 2**30
 NO_TABLE = "This table cannot be compared"

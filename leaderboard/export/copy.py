@@ -39,7 +39,7 @@ POLICY = (
 _STYLES = (Path(__file__).parent.with_name("style.css"), Path(__file__).with_name("frame.css"))
 _THEMES = (("light", "#ffffff"), ("dark", "#0f141a"))
 _UNSAFE = re.compile(r"[^a-z0-9]+")
-_MOST_CHARACTERS = 40
+_MOST_CHARACTERS = 40  # names of files stay below what zip tools on Windows take
 
 
 def file_names(entries: Iterable[BoardEntry]) -> dict[str, str]:

@@ -24,9 +24,9 @@ from leaderboard.components.scale import class_names, plain_scale
 from leaderboard.data.board import Board, MetricValue, ScoreCell, SplitKey, table_of
 from leaderboard.export.copy import file_names
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # the format demands a time; this one says that none is known
+# Every Eval Ever's term for the source of a score, by the entry's provenance.
 _RELATIONS = {"run": "third_party", "uploaded": "first_party"}
-"""Every Eval Ever's term for the source of a score, by the entry's provenance."""
 
 
 def evaluation_records(

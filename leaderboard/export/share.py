@@ -18,8 +18,8 @@ from leaderboard.views.leaderboard import whole_scale
 _STYLE = Path(__file__).parent.with_name("style.css")
 _COLOUR = re.compile(r"\.(hf-maker-\w+) \{ --hf-maker: light-dark\((#\w+)")
 _TAGS = re.compile("<[^>]*>")
+# Of the scale, in a picture of 1200 by 630 pixels: services cut other shapes.
 _LEFT, _WIDTH, _TOP, _BOTTOM = 60, 1080, 265, 520
-"""Of the scale, in a picture of 1200 by 630 pixels: services cut other shapes."""
 _MOST, _LETTERS, _SMALL = 10, 46, 105
 _HEAD = '<svg xmlns="http://www.w3.org/2000/svg" width="1200" height="630" font-family="Liberation Sans, Arial">'
 _BOLD = 'font-weight="bold"'

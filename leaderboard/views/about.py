@@ -16,8 +16,8 @@ from leaderboard.views.visit import Page, Visit
 
 _LEDE = "How the benchmark is made, and what its numbers can and cannot say."
 _PROSE = Path(__file__).resolve().parents[1] / "about.md"
+# Beside the code; missing if only the package is installed.
 _CHANGELOG = Path(__file__).resolve().parents[2] / "CHANGELOG.md"
-"""Beside the code; missing if only the package is installed."""
 _LINK = re.compile(r"\[([^\]]*)\]\(([^)]*)\)")
 
 

@@ -15,8 +15,7 @@ from leaderboard.data.board import Board
 from leaderboard.views.visit import Page, Visit, where
 
 _LEDE = "What a quarter shows beyond a score: one question at a time, with its answer, figure and table."
-_MOST_ROWS = 100
-"""Rows of a table on a page; its files have all."""
+_MOST_ROWS = 100  # rows of a table on a page; its files have all
 _FOLDED_ROWS = 40
 
 _TITLES = {
@@ -27,8 +26,8 @@ _TITLES = {
     "ece_mass_debiased": "ECE, equal bins, debiased (upper bound)", "ece_mass_p_value": "p of calibration, equal bins",
     "quarter_of": "Quarter of",
 }  # fmt: skip
+# Words at the end of a column's name that begin its title.
 _FIRST = {"least": "least", "most": "most", "spread": "spread of"}
-"""Words at the end of a column's name that begin its title."""
 _GROUPS = {
     "How sure is the ranking?": (
         "ranking", "temporal-consistency", "prompt-sensitivity", "deployment", "robustness", "text-alone",
@@ -44,12 +43,11 @@ _GROUPS = {
 _MORE = "More questions"
 _EFFECTS = ("difference", "step", "gain", "memory", "over_chance", "less_best")
 _MEASURES = ("value", "share", "agreement", "ece", "second_precision", "precision")
+# Columns of differences, of other findings, and of their subjects; the first existing one is the answer.
 _ABOUT = ("system", "first", "second", "factor", "slice", "bin", "fact", "text", "period", "what")
-"""Columns of differences, of other findings, and of their subjects; the first existing one is the answer."""
 _WHOSE = ("system", "first", "second")
 _VALUES = ("value", "difference", "share")
-_REMARKS = ("not_adjusted",)
-"""Columns of sentences, shown below the table."""
+_REMARKS = ("not_adjusted",)  # columns of sentences, shown below the table
 
 
 def _compose(visit: Visit) -> None:
@@ -138,7 +136,7 @@ def _of_ranks(rows: pl.DataFrame) -> str | None:
     ranked = rows.drop_nulls("tie_group") if "tie_group" in rows.columns else rows.clear()
     first = ranked.filter(pl.col("tie_group") == ranked["tie_group"].min()).height if ranked.height else 0
     if ranked.height == 1:
-        return "One system alone is ranked."
+        return "Only one system is ranked."
     if first == 1:
         return f"The first of {ranked.height:,} ranked systems is significantly better than all others."
     said = f"{first:,} of {ranked.height:,} ranked systems may be the best: they do not differ significantly."
@@ -172,7 +170,7 @@ def _apart(measure: str, least: Mapping[str, Value], most: Mapping[str, Value]) 
 
 
 def _whose(row: dict[str, Value]) -> str:
-    parts = [visible(str(row[name]), 40) for name in _ABOUT if row.get(name) is not None]
+    parts = [visible(str(row[name]), 60) for name in _ABOUT if row.get(name) is not None]
     return ", ".join(parts) or "all"
 
 

@@ -18,8 +18,8 @@ from leaderboard.views.samples import Marks, marks_of, sample_body
 from leaderboard.views.visit import Page, Visit, where
 
 _LEDE = "Five samples: decide yourself, then see what people decided and how systems did. Nothing is sent."
-_NUMBER = 5
-_LONGEST = 1200
+_NUMBER = 5  # a minute of a visitor's time
+_LONGEST = 1200  # a sample that a phone shows without much scrolling
 
 
 @kept

@@ -35,8 +35,7 @@ _JUDGES = {"person": "People", "model": "Models", "classifier": "Classifiers", "
 _KINDS = {"model": "A model.", "classifier": "A classifier.", "rule": "Rules."}
 _MOST_LINKS = 20
 _SHADED = "hf-agreement hf-marks"
-_TURNED = {"Toxicity": "Not toxic"}
-"""Criteria whose names say the opposite of what full marks mean."""
+_TURNED = {"Toxicity": "Not toxic"}  # criteria whose names say the opposite of what full marks mean
 _UNVALIDATED = notice(
     "Not validated.", "These judges agree with people on the order of responses too rarely to rank systems."
 )
@@ -121,7 +120,7 @@ def side_by_side(responses: Sequence[RatedResponse]) -> Html:
 
 
 def _side(item: RatedResponse, empty: str = "text withheld") -> Iterator[Html]:
-    """One response with its citations and ratings; `empty` stands in place of an empty text."""
+    """One response with its citations and ratings; `empty` replaces an empty text."""
     # Line by line, sanitised.
     lines = (item.text or empty).splitlines()
     text = [part for line in lines for part in (el("br"), visible(line, 20_000))][1:]

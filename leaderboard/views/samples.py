@@ -25,11 +25,12 @@ from hellofresh.results.board.sample_rows import (
     TranscriptStep,
 )
 from hellofresh.results.board.schema import SAMPLES
+from hellofresh.results.split.panel import SINGLE
 from hellofresh.results.split.tables import CHANCE, HAS_WORDS, AnswerRow
 from hellofresh.tasks import TASKS, relevance_of
 from hellofresh.tasks.samples import Label
 from leaderboard.components.charts import histogram
-from leaderboard.components.labels import FACTS, Links, day, entry_label, fact_name, fact_text, money
+from leaderboard.components.labels import FACTS, Links, day, entry_label, fact_name, fact_text, is_frozen, money
 from leaderboard.components.markup import (
     DASH,
     Html,
@@ -51,25 +52,36 @@ from leaderboard.views.retrieval import DEPTH, documents_of, has_found
 from leaderboard.views.visit import MOST_BYTES, Page, Visit, as_script_data, where
 
 _LEDE = "What systems were asked, what people decided, and what each system said."
-_MOST_ROWS = 25
-"""Rows in the page itself; its script shows the others."""
+_MOST_ROWS = 25  # rows in the page itself; its script shows the others
 _BETWEEN = " [...] "
 _WAYS = "Requests, searches and pages in order, as the run recorded them."
-_MOST = 6000
+_MOST = 6000  # characters; a hostile answer must not make a page of megabytes
 _MOST_SOURCES = 20
-_FEWEST_FOR_STEPS = 3
-"""Systems from which on the share of those that were right has steps."""
+_FEWEST_FOR_STEPS = 3  # systems from which on the share of those that were right has steps
 _HARD = {(True, True): "All were right", (True, False): "Some were right", (False, False): "None was right"}
+# Shares of systems that were right on a sample, as names of the steps of difficulty.
 _STEPS = ("none", "to 25%", "to 50%", "to 75%", "below all", "all")
-"""Shares of systems that were right on a sample, as names of the steps of difficulty."""
 _TURNED = str.maketrans("01", "10")
-_SHORT = 300
-"""Texts up to this length are shown at once; longer ones are folded."""
-_AT_ONCE = 20
-"""Samples whose answers are in memory at once."""
-_UNFOLDED = 12
-"""Systems whose counts are shown at once: those of 60 stood before the samples, eight screens of a phone."""
+_SHORT = 300  # texts up to this length are shown at once; longer ones are folded
+_AT_ONCE = 20  # samples whose answers are in memory at once
+_UNFOLDED = 12  # systems whose counts are shown at once: those of 60 stood before the samples, eight screens of a phone
 _OWN_WORDS = "Texts that systems gave with their answers. Neither they nor the pages behind the links were checked."
+_RANKING = "a ranking"
+# Words for a missing class.
+_INSTEAD = (
+    pl.when(status="blocked").then(pl.lit("blocked")).when(pl.col("text").is_not_null()).then(pl.lit("a text"))
+    .when(pl.col("documents").is_not_null()).then(pl.lit(_RANKING)).otherwise(pl.lit("no answer"))
+)  # fmt: skip
+# An answer without its texts.
+_BARE: list[pl.Expr | str] = [
+    "id",
+    "origin",
+    "prompt",
+    "headline",
+    "label",
+    _INSTEAD.alias("instead"),
+    CHANCE.alias("chance"),
+]
 
 
 def _compose(visit: Visit) -> None:
@@ -125,9 +137,12 @@ def _samples_data(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> D
         columns += [
             DataColumn("Label", [_label_name(row.label, split.task) for row in rows]),
             DataColumn("Right", marks.right, help="Systems that were right"),
-            DataColumn("Judged", marks.judged, help="Systems that judged it"),
+            DataColumn("Answered", marks.judged, help="Systems that answered it"),
         ]
-    columns += [DataColumn("Period", [row.period for row in rows]), DataColumn("Sample", [row.id for row in rows])]
+    columns += [
+        DataColumn("Period", [row.period for row in rows], shown=not is_frozen(split.edition)),
+        DataColumn("Sample", [row.id for row in rows]),
+    ]
     return DataTable(
         "Samples: tick one to open it",
         columns,
@@ -359,24 +374,6 @@ def samples_of(board: Board, split: SplitKey, *wanted: pl.Expr) -> list[SampleRo
     return SAMPLES.rows(board.frame(SampleRow, split, *wanted).sort("period", "id"))
 
 
-_RANKING = "a ranking"
-_INSTEAD = (
-    pl.when(status="blocked").then(pl.lit("blocked")).when(pl.col("text").is_not_null()).then(pl.lit("a text"))
-    .when(pl.col("documents").is_not_null()).then(pl.lit(_RANKING)).otherwise(pl.lit("no answer"))
-)  # fmt: skip
-"""Words for a missing class."""
-_BARE: list[pl.Expr | str] = [
-    "id",
-    "origin",
-    "prompt",
-    "headline",
-    "label",
-    _INSTEAD.alias("instead"),
-    CHANCE.alias("chance"),
-]
-"""An answer without its texts."""
-
-
 class _Reader:
     """Answers to some samples of a split, in the script's format."""
 
@@ -452,14 +449,18 @@ def sample_list(samples: Sequence[SampleRow], board: Board, split: SplitKey, lin
     """A table of samples of a split, each a link to the page that opens it."""
     known, marks = TASKS.get(split.task), marks_of(board, split)
     labelled, places = known is None or bool(known.classes), {key: at for at, key in enumerate(marks.ids)}
-    columns: list[Column] = [("name", "Text"), *([("text", "Label"), ("number", "Right")] if labelled else [])]
+    # Without texts, ids are the links; a data set has one period.
+    texts, dated = any(map(_is_readable, samples)), not is_frozen(split.edition)
+    columns: list[Column] = [("name", "Text" if texts else "Sample")]
+    columns += [("text", "Label"), ("number", "Right")] if labelled else []
+    columns += [*([("text", "Period")] if dated else []), *([("text", "Sample")] if texts else [])]
     rows: list[list[Cell]] = []
     for row in samples:
         at, (about, small) = places[row.id], gist(row)
         way = inner_link(links.to("samples", split, sample=row.id), about)
         more = [_label_name(row.label, split.task), _share(marks.right[at], marks.judged[at])] if labelled else []
-        rows.append([(way, small), *more, visible(row.period, 12), visible(row.id, 40)])
-    columns += [("text", "Period"), ("text", "Sample")]
+        more += [*([visible(row.period, 12)] if dated else []), *([visible(row.id, 40)] if texts else [])]
+        rows.append([(way, small), *more])
     return table("Samples", columns, rows, "hf-samples hf-opens", whole=True)
 
 
@@ -603,8 +604,8 @@ def edit_html(paragraph: str, deleted: str, added: str) -> Html:
     return join(
         [
             el("p", *pieces, _plain(paragraph[at:]), class_="hf-edit"),
-            el("p", el("small", "Taken out besides"), *missing, class_="hf-edit") if missing else None,
-            el("p", el("small", "Put in"), *(new or ["nothing"]), class_="hf-edit"),
+            el("p", el("small", "Also removed"), *missing, class_="hf-edit") if missing else None,
+            el("p", el("small", "Added"), *(new or ["nothing"]), class_="hf-edit"),
         ]
     )
 
@@ -628,7 +629,8 @@ def reasons_of_system(answers: Sequence[AnswerRow], split: SplitKey, links: Link
     parts = []
     for one in answers:
         where = inner_link(links.to("samples", split, sample=one.id), visible(one.id, 60))
-        title = el("summary", visible(one.id, 60), ", ", visible(one.prompt, 40))
+        asked = "" if one.prompt == SINGLE else f", {visible(one.prompt, 40)}"
+        title = el("summary", visible(one.id, 60), asked)
         parts.append(el("details", title, reason(one), el("p", "The sample: ", where)))
     return join([heading("In its own words", _OWN_WORDS), *parts])
 

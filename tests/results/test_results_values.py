@@ -17,7 +17,7 @@ import pytest
 from hellofresh.core.errors import HelloFreshError, UnknownNameError
 from hellofresh.core.quarters import Quarter
 from hellofresh.evidence.publishers import Publisher, Publishers
-from hellofresh.results import ceiling, comparison, over_quarters, score_files, standings
+from hellofresh.results import comparison, over_quarters, score_files, standings
 from hellofresh.results.analyses import ANALYSES, agents
 from hellofresh.results.analyses.base import AnalysisResult
 from hellofresh.results.calibration import stated_confidences
@@ -30,6 +30,7 @@ from hellofresh.stats.metrics import class_metrics, mean
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Choice, Ranking, Response, Status
 from hellofresh.tasks.samples import Label
+from hellofresh_parts.voters import ceiling
 from tests.analyses.synthetic import Builder, full_entries
 from tests.values import Cases, digest, plain, refused
 

@@ -23,6 +23,20 @@ from hellofresh.core.quarters import parse_utc, snowflake_time
 from hellofresh.core.strict import Json, Lenient
 from hellofresh.tasks.images import Media, MediaKind
 
+_LONGEST_LINE = 16 * 2**20  # a post has a few kilobytes; without line ends a file would be read into memory whole
+_MOST_DEPTH = 200  # quoted posts nest; Python's parser would end in its recursion limit
+_SHOWN_NOTE = re.compile(r"birdwatch|community_?note", re.IGNORECASE)
+_LONG_DATE = re.compile(r"[A-Z][a-z]{2} [A-Z][a-z]{2} \d{2} \d{2}:\d{2}:\d{2} [+-]\d{4} \d{4}", re.A)
+
+Several = list[Any] | Json | None
+"""Media in any form: only their presence counts, and empty lists may be printed as empty objects."""
+_KINDS: dict[str, MediaKind] = {"photo": "photo", "video": "video", "animated_gif": "animation"}
+# Fields with a picture's address, or the poster frame of a video; `url` is that of a photo, or of the video itself.
+_POSTERS = ("media_url_https", "preview_image_url")
+_DESCRIPTIONS = ("ext_alt_text", "alt_text")
+_LONGEST_DESCRIPTION = 1_000  # characters; X's own limit
+_MOST = 16  # X allows four; a longer list is damaged, or not one of a post
+
 
 class PostStatus(StrEnum):
     """Whether a post can be in a sample, and if not, the first reason."""
@@ -95,10 +109,6 @@ class FoundPost:
         return self.gone is None and not self.truncated
 
 
-_LONGEST_LINE = 16 * 2**20
-_MOST_DEPTH = 200
-
-
 def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """The file's non-blank lines, with their numbers from 1.
 
@@ -121,7 +131,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
             f"cannot be read: {error.strerror or error}", where=str(path), code="unreadable-file"
         ) from error
     if not number:
-        raise SourceError("the file is empty", where=str(path), expected="one object a line", code="empty-file")
+        raise SourceError("the file is empty", where=str(path), expected="one object per line", code="empty-file")
 
 
 def load_object(line: bytes, where: str) -> Json:
@@ -133,17 +143,10 @@ def load_object(line: bytes, where: str) -> Json:
     try:
         value = strict_json(line, most_depth=_MOST_DEPTH)
     except BadJsonError as error:
-        raise SourceError(str(error), where=where, expected="one JSON object a line", code="bad-json") from None
+        raise SourceError(str(error), where=where, expected="one JSON object per line", code="bad-json") from None
     if not isinstance(value, dict):
-        raise SourceError("not a JSON object", where=where, expected="one JSON object a line", code="bad-json")
+        raise SourceError("not a JSON object", where=where, expected="one JSON object per line", code="bad-json")
     return value
-
-
-_SHOWN_NOTE = re.compile(r"birdwatch|community_?note", re.IGNORECASE)
-_LONG_DATE = re.compile(r"[A-Z][a-z]{2} [A-Z][a-z]{2} \d{2} \d{2}:\d{2}:\d{2} [+-]\d{4} \d{4}", re.A)
-
-Several = list[Any] | Json | None
-"""Media in any form: only their presence counts, and empty lists may be printed as empty objects."""
 
 
 class BadReply(ValueError):  # noqa: N818 - it says what the service did
@@ -198,15 +201,6 @@ def posted_at(post_id: str, stated: str | None) -> datetime:
     if _LONG_DATE.fullmatch(stated) is None:
         return parse_utc(stated)
     return parsedate_to_datetime(stated.replace(" -0000 ", " +0000 ")).astimezone(UTC)
-
-
-_KINDS: dict[str, MediaKind] = {"photo": "photo", "video": "video", "animated_gif": "animation"}
-_POSTERS = ("media_url_https", "preview_image_url")
-"""Fields with a picture's address, or the poster frame of a video; `url` is that of a photo, or of the video itself."""
-_DESCRIPTIONS = ("ext_alt_text", "alt_text")
-_LONGEST_DESCRIPTION = 1_000
-"""Characters; X's own limit."""
-_MOST = 16
 
 
 def media_in(*several: Several) -> tuple[Media, ...]:

@@ -34,8 +34,16 @@ from hellofresh.core.net.retry import RateLimit, TryAgain
 from hellofresh.core.quarters import parse_utc, utc_text
 
 _FINAL = frozenset({PostStatus.DELETED, PostStatus.SUSPENDED, PostStatus.PROTECTED, PostStatus.AGE_RESTRICTED})
-_MOST_FAILED = 0.01
-_FAILURES_IN_A_ROW = 10
+_MOST_FAILED = 0.01  # posts without text drop out, and not by chance, so that more would bias the split
+_FAILURES_IN_A_ROW = 10  # single failures are the post's; this many are the service's, and each costs money or quota
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS answers (
+    post TEXT NOT NULL, service TEXT NOT NULL, asked_at TEXT NOT NULL,
+    http_status INTEGER NOT NULL, body BLOB NOT NULL,
+    PRIMARY KEY (post, service)
+) STRICT, WITHOUT ROWID
+"""
+_IDS_AT_ONCE = 500  # older SQLite takes 999 values in a query
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,24 +111,14 @@ class ChainedPosts:
             self.warnings.append(f"{missing} of {unknown} posts would have to be requested; no request was sent.")
         if failed > _MOST_FAILED * len(found):
             raise SourceError(
-                f"{failed} of {len(found)} posts could not be asked for: {' '.join(self.warnings)}",
+                f"{failed} of {len(found)} posts could not be requested: {' '.join(self.warnings)}",
                 where=self._online.service.name,
                 expected="at most 1% of failures",
                 fix="Run the same command again later: stored answers are kept and not requested again.",
                 code="posts-incomplete",
             )
         if failed:
-            self.warnings.append(f"{failed} posts could not be asked for; --force asks for them again.")
-
-
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS answers (
-    post TEXT NOT NULL, service TEXT NOT NULL, asked_at TEXT NOT NULL,
-    http_status INTEGER NOT NULL, body BLOB NOT NULL,
-    PRIMARY KEY (post, service)
-) STRICT, WITHOUT ROWID
-"""
-_IDS_AT_ONCE = 500  # older SQLite takes 999 values in a query
+            self.warnings.append(f"{failed} posts could not be requested; --force requests them again.")
 
 
 class AnswerCache(AbstractContextManager["AnswerCache"]):

@@ -44,6 +44,9 @@ load = loader(Path(__file__).parent)
 process = processor({task!r})
 {aggregations}
 '''
+Part = Literal["value", "low", "high"]
+Item = tuple[int, int, str]
+"""Label, choice and group of a sample."""
 
 
 def _rows(release: Release, labels: Mapping[str, Label], prompt_set: PromptSet) -> Iterator[Mapping[str, object]]:
@@ -61,11 +64,11 @@ def write_folder(workspace: Workspace, edition: Edition, task: Task, folder: Pat
     """Write the folder; returns the names of its tasks, the group first.
 
     Raises:
-        UsageError: if the task does not ask for a choice.
+        UsageError: if the task has no choices.
         ReleaseError: if the release does not exist, or its labels are not public.
     """
     if task.output is not Choice:
-        raise UsageError(f"{task.name} asks for no choice", expected="a task with classes", code="other-output")
+        raise UsageError(f"{task.name} has no choices", expected="a task with classes", code="other-output")
     if not labels_are_public(workspace, edition, task.name):
         raise not_public(task, edition)
     prompt_set = load_prompt_set(task.name, "zero-shot", None)
@@ -118,11 +121,6 @@ def _task_lines(task: Task, prompt: Prompt, name: str) -> Iterator[str]:
     yield "metadata:"
     yield f"  version: {ZeroShot.version}"
     yield ""
-
-
-Part = Literal["value", "low", "high"]
-Item = tuple[int, int, str]
-"""Label, choice and group of a sample."""
 
 
 def loader(folder: Path) -> Callable[..., Mapping[str, Dataset]]:

@@ -18,6 +18,8 @@ from hellofresh.core.quarters import Quarter
 from hellofresh.runs.evaluation import OPTIONS, Option
 
 _Value = TypeVar("_Value")
+KINDS: dict[str, Callable[[str], object]] = {}
+"""Converters of values by their metavar in the help; other values are texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +37,6 @@ class Argument:
     words: Mapping[str, Any]
     group: str = ""
     one_of: str = ""
-
-
-KINDS: dict[str, Callable[[str], object]] = {}
-"""Converters of values by their metavar in the help; other values are texts."""
 
 
 def option(

@@ -24,8 +24,8 @@ _JUDGED = ("task", "split", "limit")
 _SYSTEM = ("model", "regime", "roles", "settings")
 _ASKED = ("prompts", "prompt_set", "repeat", "temperature", "hidden_tokens", "vote")
 _BOUNDS = ("budget_usd", "stored_only", "go_on", "blocked", "allowed", "provider", "replay", "drop_damaged")
+# Fields of `Evaluation` by their group in the help; a field in none of them is a further option.
 _GROUPED = frozenset(_JUDGED + _SYSTEM + _ASKED + _BOUNDS)
-"""Fields of `Evaluation` by their group in the help; a field in none of them is a further option."""
 EXAMPLE_MODELS = ("gpt-6-luna", "gemini-3.8-flash", "claude-haiku-5.5")
 """The models of examples in help and documents; their makers have not said when they end."""
 _RUN = option("run_id RUN", "run id, or an unambiguous prefix or suffix")

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
+# Patterns of argparse's messages, with their replacements.
 _REPORTS = {
     r"the following arguments are required: (?P<names>.*)": "missing: {names}",
     r"the following arguments are required with (?P<chosen>\S+): (?P<names>.*)": "missing with {chosen}: {names}",
@@ -17,15 +18,13 @@ _REPORTS = {
     r"one of the arguments (?P<several>.*) is required": "missing: one of {several}",
     r"unrecognized arguments: (?P<rest>.*)": "unrecognized arguments: {rest}",
 }
-"""Patterns of argparse's messages, with their replacements."""
 REQUIRED = object()
 """Marks an option that must be given."""
-_ELSEWHERE = {"reveal": "'hellofresh release run' reveals what is due."}
-"""Words that users type for another command."""
+_ELSEWHERE = {"reveal": "'hellofresh release run' reveals what is due."}  # words that users type for another command
+# One option with two names, whichever of them a command declares.
 _SAME = {"--edition": "--quarter", "--quarter": "--edition"}
-"""One option with two names, whichever of them a command declares."""
+# Options that overrule a refusal: never proposed in place of a mistyped one.
 _SAFEGUARDS = ("--accept-partial", "--allow-weak-reward", "--anyway", "--change", "--drop-damaged", "--yes-it-is")
-"""Options that overrule a refusal: never proposed in place of a mistyped one."""
 
 
 class _Help(argparse.HelpFormatter):
@@ -143,7 +142,7 @@ class Variants:
         parser.variants = self
 
     def add(self, flag: str, of: Mapping[str, object], *, group: str = "", **words: object) -> None:
-        """Add an option, or only further values that accept it if it exists.
+        """Add an option; if it exists, only further values that accept it, and what its help says of them.
 
         Args:
             flag: its name.
@@ -153,6 +152,10 @@ class Variants:
         """
         if known := next((known for one, known in self._defaults.values() if one == flag), None):
             known.update(of)
+            action = self._parser._option_string_actions[flag]
+            action.help = _joined(action.help, words.get("help"), "; ")
+            if isinstance(action.metavar, str):
+                action.metavar = _joined(action.metavar, words.get("metavar"), "|")
             return
         if group and group not in self._groups:
             self._groups[group] = self._parser.add_argument_group(group)
@@ -180,6 +183,11 @@ class Variants:
                     missing.append(flag)
                 setattr(found, name, of.get(chosen))
         return f"the following arguments are required with {chosen}: {', '.join(missing)}" if missing else ""
+
+
+def _joined(known: str | None, more: object, mark: str) -> str:
+    """A text with another one behind it, unless it is there already."""
+    return f"{known}{mark}{more}" if known and more and str(more) not in known else known or str(more or "")
 
 
 def _close(word: str, known: Sequence[str], likeness: float = 0.6) -> str:

@@ -48,7 +48,7 @@ def open_database(
         database.execute("PRAGMA synchronous=FULL")
         if not tables:
             database.executescript(f"BEGIN; {schema}; PRAGMA user_version = {version}; COMMIT")
-    except BaseException:
+    except BaseException:  # an open file could not be replaced on Windows
         database.close()
         raise
     return database

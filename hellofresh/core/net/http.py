@@ -12,8 +12,8 @@ from yarl import URL
 from hellofresh.core.errors import ConfigError
 from hellofresh.core.net.retry import asked_wait_s
 
-_KEPT_S = 30.0
-_MOST_BYTES = 8 * 2**20
+_KEPT_S = 30.0  # a connection kept longer is often closed by the server just as it is used
+_MOST_BYTES = 8 * 2**20  # answers of APIs have kilobytes; a reply without an end must not fill memory
 
 
 class UnusableReplyError(Exception):

@@ -11,7 +11,7 @@ from filelock import FileLock, Timeout, lock_descriptor
 
 from hellofresh.core.errors import WorkspaceError, unwritable
 
-_LOOKS, _LOOK_S = 5, 0.02
+_LOOKS, _LOOK_S = 5, 0.02  # a holder of the lock keeps it longer than a tenth of a second; another check does not
 
 
 @contextmanager

@@ -21,9 +21,9 @@ SocketAddress = tuple[str, int]
 AddrInfo = tuple[Any, ...]
 
 _CHUNK = 64 << 10
+# Reserved for examples, and always there: where it does not answer, this machine's network is at fault.
 _CONTROL = "https://example.com/"
-"""Reserved for examples, and always there: where it does not answer, this machine's network is at fault."""
-_CONTROL_S = 15.0
+_CONTROL_S = 15.0  # a host that does not answer in this time is taken for a network that is down
 _PAGES = "text/html,application/xhtml+xml,text/plain;q=0.9,text/*;q=0.5"
 
 
@@ -218,7 +218,7 @@ async def _body(response: aiohttp.ClientResponse, most_bytes: int, *, cut: bool)
     encodings = [e for e in response.headers.get("Content-Encoding", "").lower().replace(" ", "").split(",") if e]
     encodings = [encoding for encoding in encodings if encoding != "identity"]
     if encodings not in ([], ["gzip"], ["x-gzip"]):
-        raise BodyError(f"packed as {','.join(encodings)[:40]}, although not requested")
+        raise BodyError(f"compressed as {','.join(encodings)[:40]}, although not requested")
     stated = response.headers.get("Content-Length", "")
     if not cut and stated.isascii() and stated.isdigit() and (len(stated) > 15 or int(stated) > most_bytes):
         raise TooLargeError(f"over {most_bytes:,} bytes")

@@ -21,6 +21,8 @@ PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 _SECONDS = re.compile(r"[0-9]{1,4000}(?:\.[0-9]{1,12})?")
 _LONGEST_S, _YEARS_S = 1e9, 5e8  # servers send numbers of seconds that no date can hold
 _T = TypeVar("_T")
+_PART_OF_TIME = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*(ms|mill|h|m|s|)", re.IGNORECASE)
+_UNITS = {"ms": 0.001, "mill": 0.001, "h": 3600.0, "m": 60.0, "s": 1.0, "": 1.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +102,6 @@ def retry_after_s(value: str | None, date: str | None = None) -> float | None:
     if until is None:
         return None
     return max(0.0, (until - (_http_date(date or "") or datetime.now(UTC))).total_seconds())
-
-
-_PART_OF_TIME = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*(ms|mill|h|m|s|)", re.IGNORECASE)
-_UNITS = {"ms": 0.001, "mill": 0.001, "h": 3600.0, "m": 60.0, "s": 1.0, "": 1.0}
 
 
 def duration_s(text: str) -> float | None:

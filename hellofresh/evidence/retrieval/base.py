@@ -18,7 +18,7 @@ from hellofresh.stats.retrieval import trec_order
 from hellofresh.tasks.outputs import Ranking
 
 Parameters = Mapping[str, str | int | float | bool]
-_BLOCK = 256
+_BLOCK = 256  # one pass over whole blocks is faster than a partition of millions of scores
 _NO_DAY = -1
 
 
@@ -67,7 +67,7 @@ def best(scores: NDArray[np.float32], keys: DocumentKeys, k: int, before: date |
         scores = np.where(keys.early(before), scores, -np.inf)
     bound = lower_bound(scores, k)
     places = np.flatnonzero((scores >= bound) & (scores > above))
-    ids = [keys.ids[place] for place in places.tolist()]
+    ids = [keys.ids[place] for place in places.tolist()]  # equal scores are ordered by id, as trec_eval does
     order = trec_order(ids, scores[places].tolist())[:k]
     return made_ranking([(ids[place], float(scores[places[place]])) for place in order])
 

@@ -27,7 +27,7 @@ from hellofresh.tasks.outputs import Ranking
 
 DEPTH = 100
 """Number of documents in a ranking."""
-_CAPS = (10, 20, 100)
+_CAPS = (10, 20, 100)  # what a reranker reads, a search page shows, and BEIR reports
 CAPPED = tuple(mean(f"recall_cap@{cut}", (0, 1), title=f"Capped recall@{cut}") for cut in _CAPS)
 
 

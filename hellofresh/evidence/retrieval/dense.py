@@ -26,8 +26,7 @@ from hellofresh.tasks.outputs import Ranking
 if TYPE_CHECKING:
     from usearch.index import Index
 
-_BLOCK = 500
-"""Texts in a block, half a minute's work on one processor."""
+_BLOCK = 500  # texts in a block, half a minute's work on one processor
 
 
 GRAPH_FROM = 1_000_000
@@ -40,8 +39,7 @@ GRAPH_SETTINGS: Mapping[str, Any] = {
     "expansion_search": 400,
 }
 """Eight-bit vectors take a quarter of the memory; exact scoring of the candidates corrects their errors."""
-_CANDIDATES = 10
-"""Number of exactly scored candidates as a multiple of k; at least a hundred are scored."""
+_CANDIDATES = 10  # number of exactly scored candidates as a multiple of k; at least a hundred are scored
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +51,7 @@ class VectorGraph:
 
     @property
     def parameters(self) -> Parameters:
-        """What tells this graph from others."""
+        """What distinguishes this graph from others."""
         return {f"graph_{name}": value for name, value in {**GRAPH_SETTINGS, "sha256": self.sha256}.items()}
 
 

@@ -28,10 +28,12 @@ from hellofresh.core.parquet import sink_parquet, write_parquet
 from hellofresh.core.strict import Strict
 
 SCHEMA = {"id": pl.String, "title": pl.String, "text": pl.String, "date": pl.Date, "source": pl.String}
-_PART = 20_000
-"""Documents held in memory at once."""
+_PART = 20_000  # documents held in memory at once
 _MOST_ID_CHARACTERS = 200
-_MOST_CHARACTERS = 1_000_000
+_MOST_CHARACTERS = 1_000_000  # of one document; what is longer is a whole dump in one line
+_MOST_QUERY_CHARACTERS = 20_000  # a long post with its quoted posts has fewer
+_NO_WORD = re.compile(r"[\W_]+")
+_DOI_PREFIX = re.compile(r"^(?:https?://(?:dx\.)?doi\.org/|doi:\s*)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +160,7 @@ def document_columns(path: Path, *columns: str, start: int = 0, rows: int | None
         found = pl.scan_parquet(path)
         if dict(found.collect_schema()) != SCHEMA:
             raise DataError(
-                "other columns than documents have",
+                "the columns are not those of documents",
                 where=str(path),
                 expected=", ".join(f"{name} ({kind})" for name, kind in SCHEMA.items()),
                 fix="Import the corpus again.",
@@ -169,9 +171,6 @@ def document_columns(path: Path, *columns: str, start: int = 0, rows: int | None
         raise missing_file(path) from None
     except (pl.exceptions.PolarsError, OSError) as error:
         raise DataError(f"not a readable Parquet file ({error})", where=str(path), code="bad-parquet") from error
-
-
-_MOST_QUERY_CHARACTERS = 20_000
 
 
 class Query(Strict):
@@ -241,10 +240,6 @@ def by_query(judgements: Iterable[Judgement]) -> Mapping[str, Mapping[str, int]]
     for item in judgements:
         found.setdefault(item.query, {})[item.document] = item.relevance
     return found
-
-
-_NO_WORD = re.compile(r"[\W_]+")
-_DOI_PREFIX = re.compile(r"^(?:https?://(?:dx\.)?doi\.org/|doi:\s*)", re.IGNORECASE)
 
 
 class SameBy(StrEnum):

@@ -41,6 +41,8 @@ _THREADS = 2
 
 Vectors = NDArray[np.float32]
 _Model = TypeVar("_Model")
+# Prefixes of queries and passages that models were trained with, by a part of the model's name.
+_PREFIXES = (("e5", "query: ", "passage: "), ("bge", "Represent this sentence for searching relevant passages: ", ""))
 
 
 class Encoder(Protocol):
@@ -121,10 +123,6 @@ class MiniLm:
             vector = states[0].mean(axis=0)
             found[number] = vector / max(float(np.linalg.norm(vector)), 1e-12)
         return found
-
-
-_PREFIXES = (("e5", "query: ", "passage: "), ("bge", "Represent this sentence for searching relevant passages: ", ""))
-"""Prefixes of queries and passages that models were trained with, by a part of the model's name."""
 
 
 def prefixes_of(model: str) -> tuple[str, str]:

@@ -35,6 +35,8 @@ from hellofresh.tasks.outputs import Ranking
 
 FIRST_STAGE = 20
 """Number of documents that the second stage reads, as in the paper."""
+FloatArray = NDArray[np.float64]
+_WEIGHTS = "head.npz"
 
 
 class Scorer(Protocol):
@@ -165,10 +167,6 @@ class TwoStage:
         return made_ranking([*ranked, *rest][:k])
 
 
-FloatArray = NDArray[np.float64]
-_WEIGHTS = "head.npz"
-
-
 @dataclass(frozen=True)
 class Head:
     """The trained parameters.
@@ -240,7 +238,7 @@ def write_weights(path: Path, **arrays: FloatArray | float) -> str:
 def checked_weights(path: Path, sha256: str) -> Path:
     """The path of trained weights; raises DataError if the file is missing or its hash differs."""
     if not path.is_file() or sha256_file(path) != sha256:
-        raise DataError("not the weights of its card", where=str(path), fix="Train again.", code="changed-file")
+        raise DataError("not the weights that its card names", where=str(path), fix="Train again.", code="changed-file")
     return path
 
 

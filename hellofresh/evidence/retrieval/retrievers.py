@@ -34,6 +34,8 @@ from hellofresh.tasks.outputs import Ranking
 
 _CONSTANT = 60  # of reciprocal rank fusion, as in Cormack et al. (2009)
 _LEAST_DEPTH = 100  # a document far down in each list may lead when they are fused
+RETRIEVERS = ("tf-idf", "bm25", "minilm", "hybrid", "bm25+minilm")
+"""Retrievers that need only the extra `retrieval`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +65,6 @@ class Fusion:
                 sums[document] += 1 / (_CONSTANT + rank)
         ids_last_first = sorted(sums.items(), key=lambda item: item[0], reverse=True)
         return made_ranking(sorted(ids_last_first, key=lambda item: -item[1])[:k])
-
-
-RETRIEVERS = ("tf-idf", "bm25", "minilm", "hybrid", "bm25+minilm")
-"""Retrievers that need only the extra `retrieval`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from hellofresh.evidence.retrieval.documents import CorpusDocument, Judgement, Q
 from hellofresh.tasks._datasets import MOST_LINE, FileRow, json_rows, text_lines
 
 _UNJUDGED = "no-relevant-document"
+_CLAIMS = re.compile(r"claims_([a-z0-9_-]+)\.jsonl(?:\.gz)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,9 +304,6 @@ def _check_covid(folder: Path) -> CorpusSource:
 
     documents = partial(_abstracts, corpus, "check-covid", ("cord_id",), ("abstract",))
     return _of_claims("check-covid", "MIT", documents, claims, lambda row: [_text_of(row, "cord_id")])
-
-
-_CLAIMS = re.compile(r"claims_([a-z0-9_-]+)\.jsonl(?:\.gz)?")
 
 
 def _scifact(folder: Path) -> CorpusSource:

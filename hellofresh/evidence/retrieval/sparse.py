@@ -48,6 +48,10 @@ _FREQUENT = frozenset(
     to was will with
     """.split()  # noqa: SIM905 - 33 quoted words are harder to read
 )
+_FORMAT = 2
+_PART = 20_000  # documents of a part: its postings are held in memory, by each process
+_Numbers = NDArray[np.int64]
+_NEARLY = 1 - 1e-4  # bounds are multiplied by this, since sums in a different order differ slightly
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +93,6 @@ def _stemmer() -> Callable[[str], str]:
         raise missing_extra("an index of words", "PyStemmer", "retrieval") from None
     stem: Callable[[str], str] = Stemmer("english").stemWord
     return stem
-
-
-_FORMAT = 2
-_PART = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,9 +268,6 @@ def _count_part(task: _PartTask) -> _PartTask:
     return task
 
 
-_Numbers = NDArray[np.int64]
-
-
 def _terms_of(parts: Sequence[_PartTask]) -> tuple[Sequence[str], Sequence[_Numbers], _Numbers, int]:
     """All terms, the numbers of each part's terms among them, document frequencies, and the total number of words."""
     terms: dict[str, int] = {}
@@ -310,10 +307,6 @@ def _merge(parts: Sequence[_PartTask], weighting: TermWeighting, folder: Path, d
     owners.flush()
     weights.flush()
     np.save(folder / "maxima.npy", np.maximum.reduceat(weights, starts[:-1]) if len(weights) else weights)
-
-
-_NEARLY = 1 - 1e-4
-"""Bounds are multiplied by this, since sums in a different order differ slightly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -502,6 +495,7 @@ def _candidates(runs: Sequence[_TermRun], documents: int, k: int, early: NDArray
         scores[run.documents] += run.weights
         if early is not None:
             scores[~early] = 0.0
+        # scores of the others have not changed, so the bound needs only these
         here = scores if len(run.documents) * 4 > documents else scores[run.documents]
         least = max(least, lower_bound(here, k))
         if left[done] < least * _NEARLY:

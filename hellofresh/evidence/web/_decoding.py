@@ -14,12 +14,11 @@ from io import BytesIO
 
 from PIL import Image, ImageFile, ImageOps
 
-MOST_BYTES = 20_000_000
+MOST_BYTES = 20_000_000  # the largest photo of a phone is below
+# A photo of 8,000 by 6,000; Pillow takes four bytes for each, and twice that while it turns one.
 _MOST_PIXELS = 50_000_000
-"""A photo of 8,000 by 6,000; Pillow takes four bytes for each, and twice that while it turns one."""
-_LONGEST_SIDE = 1568
-"""Pixels; no model of today looks at more (docs/models.md)."""
-_QUALITY = 90
+_LONGEST_SIDE = 1568  # pixels; no model of today looks at more (docs/models.md)
+_QUALITY = 90  # text in screenshots stays sharp
 _SIGNATURES = {b"\xff\xd8\xff": "JPEG", b"\x89PNG\r\n\x1a\n": "PNG", b"GIF87a": "GIF", b"GIF89a": "GIF"}
 
 

@@ -28,12 +28,10 @@ except ImportError:  # Windows: a reader's memory has no limit there
 if TYPE_CHECKING:
     from protego import Protego
 
-_MEMORY_BYTES = 2 << 30
+_MEMORY_BYTES = 2 << 30  # a small file can unpack to any size: the worker ends, not the machine
 _AGENT = "hellofresh"
-_FILES = 16
-"""Files of rules that are kept parsed; pages of one site are mostly asked about in a row."""
-_MOST_PICTURES = 4
-"""Of a page that are compared with those of a post."""
+_FILES = 16  # files of rules that are kept parsed; pages of one site are mostly asked about in a row
+_MOST_PICTURES = 4  # of a page that are compared with those of a post
 _Reader = Callable[[bytes, str], dict[str, object]]
 
 

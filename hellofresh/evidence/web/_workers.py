@@ -20,9 +20,9 @@ from hellofresh.evidence.web.text import MainText
 
 Job = Literal["trafilatura", "beautifulsoup", "addresses", "robots", "picture"]
 
-_LONGEST_REPLY = 64 << 20
-_HUNG_S = 600.0
-_OVER_TIME = -getattr(signal, "SIGPROF", 27)
+_LONGEST_REPLY = 64 << 20  # bytes; a broken worker must not fill the memory of this process
+_HUNG_S = 600.0  # workers limit their own processor time: one that computes nothing for this long is stuck
+_OVER_TIME = -getattr(signal, "SIGPROF", 27)  # the status of a process that its timer of processor time has ended
 
 
 class WorkerError(Exception):

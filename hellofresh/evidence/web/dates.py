@@ -1,4 +1,4 @@
-"""Dates of pages: a page is taken to be as young as the latest date that it names, whatever stands beside that date.
+"""Dates of pages: a page is taken to be as young as the latest date that it names, whatever surrounds that date.
 
 Every date is a candidate: in meta elements, marked times, attributes, JSON in scripts, the address, and in each line
 that a reader sees, with the names of months of fifty languages that dateparser keeps; htmldate adds the forms that it
@@ -29,23 +29,22 @@ from hellofresh.evidence.sentences import sentences, word_count
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
-_FIRST = date(1970, 1, 2)
-"""A day earlier is the zero of computers' clocks, which stands where no date was filled in."""
+_FIRST = date(1970, 1, 2)  # a day earlier is the zero of computers' clocks, which stands where no date was filled in
 _LANGUAGES = """
     en de fr es pt it nl pl ru uk tr ar fa hi id vi sv da nb fi cs sk el ro hu he th bn ca gl eu hr sr sl bg mk lt lv et
     sq ms ur ta te sw af is be hy ka kk
     """.split()  # noqa: SIM905 - words in quotes are harder to read
 _MONTHS = "january february march april may june july august september october november december".split()  # noqa: SIM905 - words in quotes are harder to read
+# Months of the Iranian calendar, from the 21st of March.
 _PERSIAN = "فروردین اردیبهشت خرداد تیر مرداد شهریور مهر آبان آذر دی بهمن اسفند".split()  # noqa: SIM905 - words in quotes are harder to read
-"""Months of the Iranian calendar, from the 21st of March."""
+# Letters that are written for one another.
 _ALIKE = str.maketrans(
     {"\u06cc": "\u064a", "\u0649": "\u064a", "\u06a9": "\u0643", "\u0629": "\u0647"}  # of Persian and Arabic
     | {"\u0131": "i", "\u0142": "l", "\u0111": "d", "\u00f8": "o"}
 )
-"""Letters that are written for one another."""
-_LEAST_STEM = 5
-"""Letters of a month's name that endings may follow."""
+_LEAST_STEM = 5  # letters of a month's name that endings may follow
 _YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
+# A day, a word and a year, in their usual orders.
 _UNKNOWN = [
     re.compile(form.format(word=r"[^\W\d_]\S{1,18}[^\W\d_.,]\S{0,3}?", gap=r"[\s.,-]{1,3}"))
     for form in (
@@ -54,13 +53,12 @@ _UNKNOWN = [
         r"(?<!\d)(?P<year>\d{{4}}){gap}{word}{gap}(?P<day>\d\d?)(?![\d%])",
     )
 ]
-"""A day, a word and a year, in their usual orders."""
 _ROMAN = "i ii iii iv v vi vii viii ix x xi xii".split()  # noqa: SIM905 - words in quotes are harder to read
+# Eras that years are counted by, and the year before their first.
 _ERAS = {"令和": 2018, "平成": 1988, "民國": 1911, "民国": 1911}
-"""Eras that years are counted by, and the year before their first."""
 _ERA_YEAR = re.compile(rf"({'|'.join(_ERAS)})\s?(元|\d{{1,3}})\s?年")
+# What stands within dates and says nothing: soft hyphens, points of Thai abbreviations, endings such as `14(a)`.
 _UNSEEN = re.compile(r"[\u00ad\u200b-\u200f\u2060]|(?<=[\u0e00-\u0eff])\.|(?<=\w)\(\w{1,2}\)")
-"""What stands within dates and says nothing: soft hyphens, points of Thai abbreviations, endings such as `14(a)`."""
 _NUMBERS = re.compile(
     r"(?<![\d.,/-])(?:(\d{4})\s?[-/.年년]\s?(\d\d?)\s?[-/.月월]\s?(\d\d?)|(\d\d?)\s?([-/.])\s?(\d\d?)\s?[-/.]\s?(\d{4}|\d\d))"
     r"(?![\d%]|[.,]\d)"
@@ -73,31 +71,32 @@ _MONTH = re.compile(
 _URL_DAY = re.compile(
     r"(?<!\d)(?:((?:19|20)\d\d)([/_.-]?)(\d\d?)\2(\d\d?)|(\d\d?)([/_.-])(\d\d?)\6((?:19|20)\d\d))(?!\d)"
 )
+# A day, a month and a year without anything between them, either way round: `/14022026/`.
 _URL_RUN = re.compile(r"(?<!\d)(\d\d)(\d\d)((?:19|20)\d\d)(?!\d)")
-"""A day, a month and a year without anything between them, either way round: `/14022026/`."""
 
 _WORD = re.compile(r"[^\W\d_]{2}")
 _NAMES = r"dat(?:e|um)|publi|modif|updat|revis|review|verif|edited|issued|creat|posted|upload|lastmod|utime|timestamp"
 _DATING = re.compile(rf"(?i){_NAMES}")
 _NOT_DATING = re.compile(r"(?i)expir|valid|event|birth|death|found|start|end[-_]?date|until")
+# A key, with or without quotes, and what may be its date.
 _JSON = re.compile(
     r"""(["']|(?<![\w@:"'-]))([A-Za-z_:@-]{1,60})\\{0,4}\1\s{0,9}[:=]\s{0,9}(?:new\sDate\()?\\{0,4}["'`]?"""
     r"""([^"'`;\\<>\[\]{},()]{4,60}(?:,\s\d{4})?)"""
 )
-"""A key, with or without quotes, and what may be its date."""
-_LEAST_PROSE = 5
-"""Words of a sentence beside its date; what is shorter is a label."""
-_FAR = 600
-"""Characters before and behind a date that are looked at for its sentence."""
+_LEAST_PROSE = 5  # words of a sentence beside its date; what is shorter is a label
+_FAR = 600  # characters before and behind a date that are looked at for its sentence
 INLINE = frozenset(
     "a abbr b bdi bdo cite code data del dfn em font i ins kbd mark q s samp small span strong sub sup time tt u var".split()  # noqa: E501, SIM905
 )
 """Elements within a sentence."""
 _UNREAD = ("script", "style", "template")
+# Elements whose titles speak of something else, or are read elsewhere.
 _LINKS = ("a", "img", "iframe", "link", "meta", "abbr")
-"""Elements whose titles speak of something else, or are read elsewhere."""
+# Most characters of a label in an attribute, and of an element that is one part of a date.
 _LONGEST_LABEL, _PART = 100, 12
-"""Most characters of a label in an attribute, and of an element that is one part of a date."""
+_Number = tuple[str, int, int]  # digits, where they begin and where they end
+# Where a date in a line begins and ends, the day, and whether only the month is written.
+_Day = tuple[int, int, str, bool]
 
 
 def end_of(text: str) -> datetime | None:
@@ -195,12 +194,6 @@ def _plain(text: str) -> str:
     return _ERA_YEAR.sub(lambda era: f"{_ERAS[era[1]] + (1 if era[2] == '元' else int(era[2]))}年", line)
 
 
-_Number = tuple[str, int, int]
-"""Digits, where they begin and where they end."""
-_Day = tuple[int, int, str, bool]
-"""Where a date in a line begins and ends, the day, and whether only the month is written."""
-
-
 def _days(line: str) -> Iterator[_Day]:
     """The dates in a line as `_written` finds them, else with months of rare languages, else with an unknown one."""
     found = [*_written(line)]
@@ -237,6 +230,7 @@ def _written(line: str) -> Iterator[_Day]:
 def _named(line: str, months: Mapping[str, tuple[int, ...]]) -> Iterator[_Day]:
     """As `_days`, for days whose month has a name: a day of the month and a year stand at most three words from it."""
     tokens = [(found.start(), found.end(), found[0].lower()) for found in _TOKEN.finditer(line)] if line else []
+    # a single digit beside a month's name may count anything
     has_number = any(len(word) > 1 and word.isdecimal() for *_, word in tokens)
     numbers = [at for at, (*_, word) in enumerate(tokens) if word.isdecimal()]
     close = sorted({near for at in numbers for near in range(max(0, at - 4), min(len(tokens), at + 5))})
@@ -255,7 +249,7 @@ def _named(line: str, months: Mapping[str, tuple[int, ...]]) -> Iterator[_Day]:
         elif word not in _ROMAN and (
             years := [int(found[0]) for found in (*behind[:1], *before[:1]) if len(found[0]) == 4]
         ):
-            days = (_in_year(years[0], month, 28) for month in known)
+            days = (_in_year(years[0], month, 28) for month in known)  # every month has a 28th, in each calendar
             if best := max((_month_end(day.year, day.month) for day in days if day), default=""):
                 yield min(places), max(places), best, True
 

@@ -14,6 +14,8 @@ from hellofresh.evidence.web.dates import INLINE, page_date, text_date, youngest
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
+# Names of character sets, without punctuation, and Python's codecs for them. Python knows other codecs that are no
+# character sets (base64, rot13, utf-7, unicode_escape ...); a page has no business with those.
 _CODECS = {
     "utf8": "utf-8", "utf16": "utf-16-le", "utf16le": "utf-16-le", "utf16be": "utf-16-be",
     "ascii": "cp1252", "usascii": "cp1252", "latin1": "cp1252", "iso88591": "cp1252",
@@ -25,11 +27,27 @@ _CODECS = {
     **{f"iso8859{n}": f"iso8859-{n}" for n in (2, 3, 4, 5, 6, 7, 8, 10, 13, 14, 15, 16)},
     "iso88599": "cp1254",
 }  # fmt: skip
-"""Names of character sets, without punctuation, and Python's codecs for them. Python knows other codecs that are no
-character sets (base64, rot13, utf-7, unicode_escape ...); a page has no business with those."""
 _MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 _META = re.compile(rb"(?i)<meta[^>]{0,500}?charset\s{0,9}=\s{0,9}[\"']?\s{0,9}([a-z0-9_:.-]{1,40})")
 _HEADER = re.compile(r"(?i);\s*charset\s*=\s*[\"']?([a-z0-9_:.-]{1,40})")
+Extractor = Literal["trafilatura", "beautifulsoup"]
+
+# Elements within elements; lxml cuts what is deeper than 256 off, so that its tree cannot be trusted there.
+_DEEPEST = 200
+_MOST_ELEMENTS = 20_000  # Trafilatura's time grows faster than the number of elements
+_AROUND = ("nav", "aside", "footer", "script", "style", "noscript", "template")
+_BESIDE_TAGS = ("nav", "aside", "div", "section", "ul", "ol", "li")
+# Classes and ids of readers' comments and of links to other stories.
+_BESIDE = re.compile(
+    r"(?:comments?|repl(?:y|ies)|related|recommend(?:ed|ations?)|most-read|trending|teasers?|disqus)(?:[-_]\w+)*"
+)
+_LEAST_TEASERS = 3
+# A line break after a long line of plain text, which was wrapped at a width.
+_WRAPPED = re.compile(r"(?<=[^\n]{50})[^\S\n]*\n(?=\S)")
+_MARKUP = ("<!doctype html", "<html", "<head", "<body")
+# Pixels that a picture of a page is said to have a side at least; smaller ones are icons and counters.
+_LEAST_SIDE = 100
+_WORD = re.compile(r"\w+")
 
 
 def decode(body: bytes, content_type: str) -> str:
@@ -52,24 +70,6 @@ def decode(body: bytes, content_type: str) -> str:
 
 def _codec(name: str) -> str | None:
     return _CODECS.get(re.sub(r"[^a-z0-9]", "", name.lower()))
-
-
-Extractor = Literal["trafilatura", "beautifulsoup"]
-
-_DEEPEST = 200
-"""Elements within elements; lxml cuts what is deeper than 256 off, so that its tree cannot be trusted there."""
-_MOST_ELEMENTS = 20_000
-"""Trafilatura's time grows faster than the number of elements."""
-_AROUND = ("nav", "aside", "footer", "script", "style", "noscript", "template")
-_BESIDE_TAGS = ("nav", "aside", "div", "section", "ul", "ol", "li")
-_BESIDE = re.compile(
-    r"(?:comments?|repl(?:y|ies)|related|recommend(?:ed|ations?)|most-read|trending|teasers?|disqus)(?:[-_]\w+)*"
-)
-"""Classes and ids of readers' comments and of links to other stories."""
-_LEAST_TEASERS = 3
-_WRAPPED = re.compile(r"(?<=[^\n]{50})[^\S\n]*\n(?=\S)")
-"""A line break after a long line of plain text, which was wrapped at a width."""
-_MARKUP = ("<!doctype html", "<html", "<head", "<body")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +134,6 @@ def main_text(body: bytes, content_type: str, extractor: Extractor) -> MainText:
     if not found:  # of very short pages
         found = _beautifulsoup(etree.tostring(tree, encoding="utf-8"), without=("head",))
     return MainText(title, clean(found), dated, is_dated)
-
-
-_LEAST_SIDE = 100
-"""Pixels that a picture of a page is said to have a side at least; smaller ones are icons and counters."""
 
 
 def picture_addresses(body: bytes, content_type: str, most: int) -> list[str]:
@@ -245,11 +241,8 @@ def _beautifulsoup(document: bytes, *, without: Sequence[str]) -> str:
     return "\n".join(" ".join(line.split()) for line in lines)
 
 
-_WORD = re.compile(r"\w+")
-
-
 def canary(text: str, item_texts: Iterable[str], n: int = 13) -> bool:
-    """Whether `n` consecutive words of one of the item's texts stand in `text`.
+    """Whether `n` consecutive words of one of the item's texts occur in `text`.
 
     Case, punctuation, white space, invisible characters and compatibility forms do not count. A text of fewer than `n`
     words cannot be found.

@@ -25,8 +25,7 @@ from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import to_json
 
 _MOST_BYTES = 8 * 2**20
-_MOST_BUTTONS = 20
-"""A longer scale is typed."""
+_MOST_BUTTONS = 20  # a longer scale is typed
 
 
 def _example(rubric: Rubric, item: WorkedExample) -> dict[str, object]:
@@ -100,7 +99,7 @@ def write_pages(folder: Path, study: OpenStudy, tokens: Mapping[str, str]) -> li
 
 
 class RatingFile(Strict):
-    """The file that a rater hands over at the end: all submissions and undoings, and the token for identification."""
+    """The file that a rater sends at the end: all submissions and undoings, and the token for identification."""
 
     edition: str
     task: str

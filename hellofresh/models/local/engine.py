@@ -25,7 +25,7 @@ from hellofresh.models.local.converted import DETOKENIZER, NETWORK, TOKENIZER
 # a handle that is never closed keeps it loaded.
 _KEEP_LOADED = ctypes.CDLL(str(openvino_tokenizers._ext_path))
 
-_BLOCK = 512
+_BLOCK = 512  # tokens at once: memory of the attention grows with their square
 
 
 class Tokenizer:

@@ -26,7 +26,7 @@ MAX_BODY = 4 * 2**20
 HIDDEN_KEY = 8
 """Fewest characters of a key that is hidden; a shorter one is a placeholder, and its letters stand in other words."""
 _JSON = {"Content-Type": "application/json", "Accept": "application/json"}
-_EXCERPT = 300
+_EXCERPT = 300  # enough to tell a login page from a proxy's error
 _RETRYABLE = frozenset({408, 409, 425, 429})
 _CODES = {
     400: "bad-request",
@@ -48,20 +48,21 @@ _TOO_LONG = re.compile(
 )
 _SHORTEN = "Shorten what the prompt shows, or ask a model with a longer context: asked again, it fails again."
 _EVENTS = re.compile(rb"\s*(?:data|event|id|retry)?:")
-_NO_STREAM = "Have the endpoint answer in one piece: this asks for no stream."
+_NO_STREAM = "Make the endpoint answer in one piece: no stream was requested."
 _NO_PAGE = "Check the base URL: a web page or a proxy may answer there."
+# Messages about who asks, which no question is to blame for.
 _OF_ACCOUNT = re.compile(
     r"(?i)\b(?:account|organi[sz]ation|project|team|(?:api )?key)\b[^.]{0,60}\b(?:banned|blocked|deactivated|disabled"
     r"|flagged|suspended|terminated)\b"
 )
-"""Messages about who asks, which no question is to blame for."""
+# Codes and phrases of providers that withhold an answer for what the question or the answer says.
 _BLOCKED = re.compile(
     r"(?i)content[ _-]?(?:filter|policy)|responsible ?ai|invalid_prompt|data_?inspection_?failed|inappropriate content"
     r"|content exists risk|blocked by|usage (?:guidelines?|polic(?:y|ies))|moderation|flagged_input|prohibited_content"
     r"|sensitive ?(?:content|information|words?)|input sensitive|high risk|safety_check|guardrail"
     r"|safety (?:filter|system)s?|unsafe content|content violates|\u654f\u611f|\u8fdd\u89c4"
 )
-"""Codes and phrases of providers that withhold an answer for what the question or the answer says."""
+# The status that an error means, by words in its code or message; they go before the status of HTTP.
 _BY_WORDS = {
     402: re.compile(
         r"(?i)insufficient[ _-]?(?:quota|balance|credits?|funds)|credit balance is too low|out of credits?"
@@ -77,7 +78,7 @@ _BY_WORDS = {
         r"|not_found_error"
     ),
 }
-"""The status that an error means, by words in its code or message; they go before the status of HTTP."""
+# The status of an error that comes with status 200, by its code or type.
 _NAMED = {
     **dict.fromkeys(("rate_limit_exceeded", "rate_limit_error", "too_many_requests", "resource_exhausted"), 429),
     **dict.fromkeys(("overloaded_error", "overloaded", "engine_overloaded", "unavailable"), 529),
@@ -87,7 +88,7 @@ _NAMED = {
     **dict.fromkeys(("permission_error", "permission_denied"), 403),
     "request_too_large": 413,
 }
-"""The status of an error that comes with status 200, by its code or type."""
+# Words of a message about a parameter, and the setting that a model of that kind needs.
 _SETTINGS = (
     (r"max_completion_tokens", 'token_parameter = "max_completion_tokens"'),
     (r"max_tokens", 'token_parameter = "max_tokens"'),
@@ -98,7 +99,6 @@ _SETTINGS = (
     (r"\btools?\b|function.?call", "tools = false"),
     (r"image|vision|multimodal", "sees = false"),
 )
-"""Words of a message about a parameter, and the setting that a model of that kind needs."""
 _UNSUPPORTED = re.compile(
     r"(?i)unsupported|not support|unrecogni[sz]ed|unknown (?:name|parameter|field)|unexpected|not (?:permitted|allowed)"
     r"|extra inputs|does not exist|instead|deprecated|not enabled"
@@ -113,6 +113,7 @@ _DELAY = re.compile(r'"retry_?delay"\s*:\s*"([^"]{1,20})"', re.IGNORECASE)
 
 # Tolerant reading: what a provider sends beside a text may be of any form, and never loses the text.
 _SEARCHED = 2_000
+_BEFORE = re.compile(r"(?:</?\w{1,10}>|[\W_])*")
 
 
 def found(value: object, *path: str | int) -> Any:
@@ -330,9 +331,6 @@ def addresses_in(items: Iterable[object]) -> tuple[str, ...]:
     """The distinct web addresses among arbitrary values, in their order."""
     texts = (whole_text(item).strip() for item in items if isinstance(item, str))
     return tuple(dict.fromkeys(text for text in texts if text.lower().startswith(("http://", "https://"))))
-
-
-_BEFORE = re.compile(r"(?:</?\w{1,10}>|[\W_])*")
 
 
 def answer_chances(tokens: Sequence[tuple[str, Sequence[tuple[object, object]]]]) -> Mapping[str, float] | None:

@@ -43,9 +43,10 @@ _FINISHES = {
 
 
 _THOUGHTS = ("reasoning_content", "reasoning")
+# Fields of a message with reasoning; a model that calls tools may need them back in the next turn.
 _THOUGHT_BACK = ("reasoning_content", "reasoning", "reasoning_details")
-"""Fields of a message with reasoning; a model that calls tools may need them back in the next turn."""
 _ERRORS = frozenset({"error", "detail", "message", "msg"})
+_CITING = {"annotations", "citations", "search_results"}
 
 
 class ChatModel(HttpModel):
@@ -139,9 +140,6 @@ def read_reply(body: bytes, where: str, *, whole: bool = False) -> Answer:
         raise bad_reply(where, "nested too deeply") from None
     except ValueError as fault:
         raise bad_reply(where, str(fault), body=body) from None
-
-
-_CITING = {"annotations", "citations", "search_results"}
 
 
 def _answer(reply: dict[str, object], choice: object, whole: bool) -> Answer:

@@ -35,8 +35,8 @@ from hellofresh.models.tables import Abilities, Endpoint
 _BLOCKING = re.compile(r"SAFETY|PROHIBITED|RECITATION|LANGUAGE|BLOCKLIST|SPII|MODEL_ARMOR")
 _TOP_LOGPROBS = 5
 _SITE = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)+", re.IGNORECASE)
+# Options of a whole request; all others are of `generationConfig`.
 _WHOLE = frozenset({"safetySettings", "toolConfig", "cachedContent", "labels", "serviceTier"})
-"""Options of a whole request; all others are of `generationConfig`."""
 
 
 class GeminiModel(HttpModel):
@@ -94,7 +94,7 @@ class GeminiModel(HttpModel):
             raise bad_reply(self.where, "a candidate without content and finish reason")
         blocked = blocked or _BLOCKING.search(reason) is not None
         if any("text" in part and not isinstance(part["text"], str) for part in parts):
-            raise bad_reply(self.where, "a part's text is none")
+            raise bad_reply(self.where, "a part's text is not a string")
         called = (part for part in parts if isinstance(part.get("functionCall"), dict))
         calls = [
             read_call(

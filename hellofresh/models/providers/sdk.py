@@ -67,7 +67,7 @@ def _made(place: str) -> object:
         return (getattr(import_module(file), name) if file == "openai" else runpy.run_path(file)[name])()
     except HelloFreshError:
         raise
-    except Exception as error:
+    except Exception as error:  # the user's file may raise anything
         if isinstance(error, ImportError) and error.name == "openai":
             raise missing_extra("a model of the kind openai-sdk", "openai", "openai") from None
         what = f"the client cannot be made ({type(error).__name__}: {brief(error)})"

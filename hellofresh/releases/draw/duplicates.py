@@ -22,13 +22,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-JACCARD = 0.8
+JACCARD = 0.8  # copies with a changed name or number stay above, texts on one subject below
 METHOD = "Jaccard similarity of at least 0.8 of the sets of three words in a row, pairs proposed by MinHash"
 _WORDS = re.compile(r"\w+")
 _BANDS, _ROWS = 16, 4  # propose 99.9% of pairs of similarity 0.8, and 64% of those of 0.5
-_SKETCH = 256
+_SKETCH = 256  # bits, of which the error is measured below
+# With this threshold a similarity of 0.8 is missed with probability 0.0005, and one of 0.5 accepted with 0.000001.
 _SKETCH_JACCARD = 0.7
-"""With this threshold a similarity of 0.8 is missed with probability 0.0005, and one of 0.5 accepted with 0.000001."""
 
 
 def _constants(start: int) -> NDArray[np.uint64]:

@@ -47,6 +47,11 @@ from hellofresh.tasks.samples import PROSPECTIVE, Label, Sample, to_json
 
 OUTCOMES = "outcomes.jsonl"
 """File with the outcome of each sample."""
+REASONS = {
+    "undecided": "still undecided when the split was resolved",
+    "no-label": "decided neither way, or gone from the source",
+    "early": "a decision could be seen before the deadline",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +85,6 @@ class ResolutionReport:
     waiting: int = 0
     skipped: bool = False
     waits_until: datetime | None = None
-
-
-REASONS = {
-    "undecided": "still undecided when the split was resolved",
-    "no-label": "decided neither way, or gone from the source",
-    "early": "a decision could be seen before the deadline",
-}
 
 
 def build_prospective(
@@ -130,7 +128,7 @@ def build_prospective(
     bundled = account.source == BUNDLED
     chosen, drawn = _draw(task, young, seed, 2 * cap, exposed)
     if len(chosen) < least:
-        what = f"{len(chosen)} undecided samples of {task.name} {quarter}, and at least {least} make a split"
+        what = f"{len(chosen)} undecided samples of {task.name} {quarter}, a split needs at least {least}"
         raise ReleaseError(what, fix="It is tried again with the next collection.", code="few-pending")
     withheld = task.public_type is not None and not texts and not bundled
     rows = _write_samples(workspace, quarter, task, chosen, withheld=withheld)

@@ -56,7 +56,7 @@ COUNTS = "counts.json"
 """File in the release's private folder with the candidates of each label by period."""
 TOMBSTONES = "tombstones.jsonl"
 """File with the tombstones of samples that were taken down, without content."""
-_MAX_DEPTH = 16
+_MAX_DEPTH = 16  # ours nests half as deep
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from hellofresh.releases.life.manifest import (
 from hellofresh.tasks import TASKS, Task, get_task
 from hellofresh.tasks.samples import MAIN, Split
 
-MAX_REASON = 500
+MAX_REASON = 500  # a sentence for a public list, not a case file
 _GONE = {"post: deleted", "post: suspended", "post: protected"}
 
 
@@ -142,7 +142,7 @@ def _check(reasons: Mapping[str, str], committed: Collection[str], where: str) -
             raise UsageError(
                 "not a reason for a takedown",
                 where=key,
-                expected=f"a line of 1 to {MAX_REASON} characters; everybody can read it, so it names nobody",
+                expected=f"a line of 1 to {MAX_REASON} characters; it is public, so do not name anybody",
                 code="bad-reason",
             )
 

@@ -40,6 +40,39 @@ LICENCES = {
     **dict.fromkeys(("LicenseRef-X-content", "LicenseRef-research-only", "LicenseRef-not-stated"), "other"),
 }
 """The hub's name for each licence."""
+_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+_CATEGORIES: Mapping[type[Output], str] = {Response: "text-generation", Ranking: "text-retrieval"}
+
+
+# Terms of Croissant in its specification.
+_CR = (
+    "citeAs column equivalentProperty extract field fileProperty fileObject fileSet format includes "
+    "isLiveDataset jsonPath key md5 parentField path recordSet references regex repeated replace samplingRate "
+    "separator source subField transform"
+)
+_CONTEXT: Mapping[str, object] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "conformsTo": "dct:conformsTo",
+    "cr": "http://mlcommons.org/croissant/",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "dct": "http://purl.org/dc/terms/",
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "sc": "https://schema.org/",
+    **{name: f"cr:{name}" for name in _CR.split()},
+}
+# Names of column types on the hub and in Croissant.
+_NAMES: Mapping[Kind, tuple[str, str]] = {
+    pl.String(): ("string", "sc:Text"),
+    pl.Int64(): ("int64", "sc:Integer"),
+    pl.Date(): ("date32", "sc:Date"),
+}
+_BALANCED = (
+    "In each period of a quarter all labels are equally frequent, which they are not in the world: rates cannot be "
+    "read off."
+)
 
 
 class CardTexts(Strict):
@@ -69,48 +102,11 @@ def _toml(name: str) -> object:
     return parse_toml(files("hellofresh.releases.publish").joinpath(name).read_bytes())
 
 
-_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
-_CATEGORIES: Mapping[type[Output], str] = {Response: "text-generation", Ranking: "text-retrieval"}
-
-
-_CR = (
-    "citeAs column equivalentProperty extract field fileProperty fileObject fileSet format includes "
-    "isLiveDataset jsonPath key md5 parentField path recordSet references regex repeated replace samplingRate "
-    "separator source subField transform"
-)
-"""Terms of Croissant in its specification."""
-_CONTEXT: Mapping[str, object] = {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    "conformsTo": "dct:conformsTo",
-    "cr": "http://mlcommons.org/croissant/",
-    "data": {"@id": "cr:data", "@type": "@json"},
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "dct": "http://purl.org/dc/terms/",
-    "examples": {"@id": "cr:examples", "@type": "@json"},
-    "rai": "http://mlcommons.org/croissant/RAI/",
-    "sc": "https://schema.org/",
-    **{name: f"cr:{name}" for name in _CR.split()},
-}
-_NAMES: Mapping[Kind, tuple[str, str]] = {
-    pl.String(): ("string", "sc:Text"),
-    pl.Int64(): ("int64", "sc:Integer"),
-    pl.Date(): ("date32", "sc:Date"),
-}
-"""Names of column types on the hub and in Croissant."""
-
-
 def title_of(parts: Sequence[PublishedPart]) -> str:
     """The title of the publication; the bundled sample has its own title."""
     if all(part.bundled for part in parts):
         return "HelloFresh (bundled sample)"
     return "HelloFresh (partly bundled sample)" if any(part.bundled for part in parts) else "HelloFresh"
-
-
-_BALANCED = (
-    "In each period of a quarter all labels are equally frequent, which they are not in the world: rates cannot be "
-    "read off."
-)
 
 
 def card(parts: Sequence[PublishedPart], corpora: Sequence[SearchedCorpus], rows: Mapping[PurePosixPath, int]) -> str:

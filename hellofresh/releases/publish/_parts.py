@@ -37,6 +37,16 @@ Columns = Mapping[str, Kind]
 """The columns of a table; dates and times of samples are texts."""
 _KINDS: Mapping[object, Kind] = {str: pl.String(), datetime: pl.String(), int: pl.Int64()}
 _JUDGED = pl.List(pl.Struct({"document": pl.String(), "relevance": pl.Int64()}))
+ACCOUNT = "publication.json"
+"""File that lists the files of a publication."""
+ABOUT_CORPUS = "corpus.json"
+"""The manifest of a corpus, under a name by which no verifier takes it for that of a release."""
+CORPUS_COLUMNS: Columns = {
+    **dict.fromkeys(("id", "title", "text"), pl.String()),
+    "date": pl.Date(),
+    "source": pl.String(),
+}
+_PASSED_ON = {"Apache-2.0", "CC-BY-3.0", "CC-BY-4.0", "CC-BY-SA-3.0", "CC-BY-SA-4.0", "CC0-1.0", "MIT", "ODC-By-1.0"}
 
 
 def columns_of(task: Task) -> Columns:
@@ -80,10 +90,6 @@ def write_table(path: Path, columns: Columns, rows: Iterable[Mapping[str, object
     frame = pl.DataFrame(list(rows), schema=columns)
     write_parquet(path, frame, statistics=False)
     return frame.height
-
-
-ACCOUNT = "publication.json"
-"""File that lists the files of a publication."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,16 +258,6 @@ def _phase(folder: Path, moment: datetime) -> Phase:
     if manifest.resolved is not None:
         return Phase.REVEALED
     return Phase.CLOSED if moment >= calendar_of(manifest, folder).deadline else Phase.OPEN
-
-
-ABOUT_CORPUS = "corpus.json"
-"""The manifest of a corpus, under a name by which no verifier takes it for that of a release."""
-CORPUS_COLUMNS: Columns = {
-    **dict.fromkeys(("id", "title", "text"), pl.String()),
-    "date": pl.Date(),
-    "source": pl.String(),
-}
-_PASSED_ON = {"Apache-2.0", "CC-BY-3.0", "CC-BY-4.0", "CC-BY-SA-3.0", "CC-BY-SA-4.0", "CC0-1.0", "MIT", "ODC-By-1.0"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,11 @@ if TYPE_CHECKING:
     from huggingface_hub.hf_api import RepoSibling
 
 _BRANCH = "main"
-_TIMEOUT_S = 300.0
+_TIMEOUT_S = 300.0  # the hub checks large files before it answers
+ENDPOINT, TOKEN = "HF_ENDPOINT", "HF_TOKEN"
+_REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
+_TOKEN = re.compile(r"[\x21-\x7e]{1,500}")
+_OURS = re.compile(r"(data|releases)/.*|README\.md|eval\.yaml|croissant\.json|publication\.json")
 
 
 class HubRepository:
@@ -109,7 +113,7 @@ class HubRepository:
             return ReleaseError(f"the token is not accepted ({status})", where=where, fix=fix, code="hub-token")
         if status == 404:
             fix = "Make it on the hub first, as a dataset; it can stay private until you have looked at it."
-            return ReleaseError("there is no such dataset repository", where=where, fix=fix, code="no-repository")
+            return ReleaseError("the dataset repository does not exist", where=where, fix=fix, code="no-repository")
         if status in (409, 412):
             what = f"somebody else has changed it since ({status})"
             fix = "Nothing was published. Review their change, then publish again."
@@ -138,12 +142,6 @@ def _api(endpoint: str, token: str) -> HfApi:
     hub_logging.set_verbosity(logging.CRITICAL)
     set_client_factory(client)
     return HfApi(endpoint=endpoint, token=token, library_name="hellofresh", library_version=__version__)
-
-
-ENDPOINT, TOKEN = "HF_ENDPOINT", "HF_TOKEN"
-_REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
-_TOKEN = re.compile(r"[\x21-\x7e]{1,500}")
-_OURS = re.compile(r"(data|releases)/.*|README\.md|eval\.yaml|croissant\.json|publication\.json")
 
 
 @dataclass(frozen=True, slots=True)

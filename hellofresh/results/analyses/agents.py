@@ -42,6 +42,14 @@ LEANING = "leaning"
 """Name of the note with the leaning of a sample's text, from -3 (left) to 3 (right)."""
 RESULT_CERTAINTY = "result-certainty"
 """Name of the note with a model's certainty of a search's result, from 0 to 1."""
+OFFLINE = "mode=offline"
+"""Setting of an agent's offline baseline."""
+# The lowest and highest possible values.
+_BIAS, _QUALITY, _SEARCHES, _WORDS = (-3.0, 3.0), (0.0, 1.0), (0.0, 50.0), (0.0, 300.0)
+_MOST_DOMAINS = 20  # the tail is of domains that were read once
+_SIDES = (("left", -3.0, -0.5), ("centre", -0.5, 0.5), ("right", 0.5, 3.5))
+_WORD = re.compile(r"\w+")
+_NO_SOURCE, _NO_SEARCH = "No system has used a source.", "No system has searched."
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,16 +111,6 @@ def _trace(transcript: Transcript, prompt: str) -> SampleTrace:
 def _noted_numbers(events: Sequence[Event], name: str) -> list[float]:
     values = (event.values.get("value") for event in events if isinstance(event, NotedEvent) and event.name == name)
     return [float(value) for value in values if isinstance(value, int | float)]
-
-
-OFFLINE = "mode=offline"
-"""Setting of an agent's offline baseline."""
-_BIAS, _QUALITY, _SEARCHES, _WORDS = (-3.0, 3.0), (0.0, 1.0), (0.0, 50.0), (0.0, 300.0)
-"""The lowest and highest possible values."""
-_MOST_DOMAINS = 20
-_SIDES = (("left", -3.0, -0.5), ("centre", -0.5, 0.5), ("right", 0.5, 3.5))
-_WORD = re.compile(r"\w+")
-_NO_SOURCE, _NO_SEARCH = "No system has used a source.", "No system has searched."
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +207,7 @@ def sources(given: AgentPanel, _: System, traces: _Traces) -> Iterator[Row]:
     cited = [trace.sources if trace is not None else () for trace in traces]
     urls = [url for of_sample in cited for url in of_sample]
     if urls:
+        # sources of one sample are not independent
         groups = np.repeat(given.panel.groups, [len(of_sample) for of_sample in cited])
         rated = [given.publishers.of(url) for url in urls]
         domains = Counter(site_of(url) for url in urls)

@@ -27,7 +27,7 @@ LEAST_SAMPLES = 20
 """A subgroup with fewer samples is left out."""
 NO_SYSTEM = "No system has answered."
 PROMPT_KINDS = ("one prompt", "vote of all prompts")
-_MOST_BINS = 12
+_MOST_BINS = 12  # more would be a list, not a comparison
 
 
 @dataclass(frozen=True, slots=True)

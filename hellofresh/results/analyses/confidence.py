@@ -14,7 +14,7 @@ from hellofresh.results.figures.charts import Axis, Chart, Mark
 from hellofresh.results.split.panel import Panel, System
 from hellofresh.stats.calibration import BinnedError, Calibration, CalibrationGap, calibrate, compare_calibrations
 
-_BINS = (10, 15)
+_BINS = (10, 15)  # papers report calibration with either, and it depends on them
 _BRIER = ("reliability", "resolution", "uncertainty")
 _KINDS = {"ece": "equal width", "ece_mass": "equal mass"}
 _Stated = tuple[NDArray[np.int8], NDArray[np.float64]]

@@ -35,16 +35,17 @@ from hellofresh.stats.metrics import Metric, balanced_accuracy, class_recall
 from hellofresh.stats.paired import compare_parts
 from hellofresh.tasks.samples import Sample
 
-_LEAST_OF_SLICE = 8
+_LEAST_OF_SLICE = 8  # fewer samples give an interval as wide as the scale
 _LEAST_OF_CLASS = 3
 _LEAST_ASKED = 5
-_TOPIC_WORDS = 6
+_TOPIC_WORDS = 6  # the most frequent words of a split; rarer ones name single samples
 _WORD = re.compile(r"[^\W\d_]{5,}")
 _HOST = re.compile(r"https?://([^\s/:?#]+)", re.ASCII)
 _ADDRESS = re.compile(r"https?://\S+")
 _OTHER_LANGUAGE = re.compile(
     r"(^|\.)(?!en\.|ww)[a-z]{2,3}\.wikipedia\.org$|\.(?!uk$|us$|au$|ca$|nz$|ie$|io$|tv$|co$|eu$|me$|ai$)[a-z]{2}$"
 )
+# Common in texts on any topic.
 _PLAIN_WORDS = frozenset(
     """
     about above according actually after again against article because before being believe below between called
@@ -52,16 +53,18 @@ _PLAIN_WORDS = frozenset(
     makes making means might never often other people person quite rather really right should since small still
     taken their there these thing things think those three through today under until using where which while
     whole whose within without world would years
-    """.split()  # noqa: SIM905 - a list of so many words takes a line each
+    """.split()  # noqa: SIM905 - in a list each of these words would take a line
 )
-"""Common in texts on any topic."""
 
+# By factor, the slice of each sample, None for samples that belong to none. A sample may be in one of each factor.
 _Slices = Mapping[str, Sequence[str | None]]
-"""By factor, the slice of each sample, None for samples that belong to none. A sample may be in one of each factor."""
 _QUARTERS = ("lowest quarter", "second", "third", "highest quarter")
-_LEAST_BY_QUARTERS = 16
+_LEAST_BY_QUARTERS = 16  # four samples in each quarter of a factor
 _SIDES = {"before": "until the cutoff", "after": "after the cutoff"}
 _CUTOFF = ("Both sides of the cutoff", "Difference")
+_FOLDS = 5  # each sample is judged by a classifier that has not seen its group
+# beyond these a classifier of words hardly improves, and takes minutes
+_LEAST_LEARNT, _MOST, _WORDS = 20, 10_000, 50_000
 
 
 @analysis(
@@ -86,7 +89,7 @@ def by_subgroup(panel: Panel) -> AnalysisResult:
                 mark = found.mark(system.name, system.name, row=part.row, panel=part.factor)
                 result.add(row, found.interval, mark)
     if not result.rows:
-        return missing("No system judged samples of two classes in any part.", notes)
+        return missing("No system answered samples of two classes in any part.", notes)
     return result.by_factor(Axis(panel.task.headline.title), (part.factor for part in parts))
 
 
@@ -121,7 +124,7 @@ def slices(panel: Panel) -> AnalysisResult:
             mark = found.mark(system.name, system.name, row=f"{name} (n = {samples})", panel=factor, more=balance)
             result.add({**about(system), **kind, **found.cells}, found.interval, mark)
     if not result.rows:
-        return missing(f"No system judged {_LEAST_ASKED} samples of a kind.")
+        return missing(f"No system answered {_LEAST_ASKED} samples of a kind.")
     if panel.without_texts.any():
         result.notes.append(f"{int(panel.without_texts.sum())} samples without texts are left out of slices by text.")
     axis = Axis.share(panel.task.headline.title, result.marks)
@@ -234,8 +237,8 @@ class _Factor:
     "Samples are split into quarters by how much supports the decision: votes on a note, how clear they were, the "
     "share of readers whom X drew (others are volunteers), accounts that would flip the label; later edits that an "
     "accepted edit survived, time until a rejected one was reverted, length of the paragraph. Quarters are "
-    "taken within each class, because notes rated helpful have more votes and the number alone would give the "
-    "label away; the quarters of all notes, as HelloFresh (2024) took them, are the last factor, with their shares of "
+    "taken within each class, because notes rated helpful have more votes and the number alone would reveal the "
+    "label; the quarters of all notes, as HelloFresh (2024) took them, are the last factor, with their shares of "
     "helpful notes. A system that does better in the highest quarter than in the lowest finds clear cases easier.",
 )
 def votes(panel: Panel) -> AnalysisResult:
@@ -268,7 +271,7 @@ def votes(panel: Panel) -> AnalysisResult:
         axis = Axis.share(factor.metric.title, result.marks[before:])
         charts.append(Chart("intervals", axis, series=Series("quarter", _QUARTERS), panel=factor.name))
     if not result.rows:
-        return missing("No system judged samples of both classes.")
+        return missing("No system answered samples of both classes.")
     if "survived_edits" in panel.task.label_facts:
         whole = "Releases hold the paragraph that was edited, not its article"
         result.notes.append(f"{whole}, so length is that of the paragraph.")
@@ -343,7 +346,7 @@ def contamination(panel: Panel) -> AnalysisResult:
     if not result.marks:
         return result.missing("No system has samples on both sides of a known knowledge cutoff.")
     metric, sides = panel.task.headline.title, Series("samples", tuple(_SIDES.values()))
-    gap = Axis(f"{metric} until minus after the cutoff", zero=True, ticks=5)
+    gap = Axis(f"{metric} before minus after the cutoff", zero=True, ticks=5)
     return result.drawn(
         Chart("intervals", Axis(metric, ticks=5), series=sides, panel=_CUTOFF[0]),
         Chart("intervals", gap, panel=_CUTOFF[1]),
@@ -379,10 +382,6 @@ def _add_sides(result: Findings, system: System) -> None:
     result.rows.append(row | difference)
 
 
-_FOLDS = 5
-_LEAST_LEARNT, _MOST, _WORDS = 20, 10_000, 50_000
-
-
 @analysis(
     "text-alone",
     "Text alone",
@@ -390,7 +389,7 @@ _LEAST_LEARNT, _MOST, _WORDS = 20, 10_000, 50_000
     "Balanced accuracy (the mean share of each class that is found) of a classifier on word counts, less chance, which "
     "is 1 over the number of classes. It learns from four fifths of the samples and predicts the other fifth; samples "
     "of one group are always on the same side. Above 0, style or topic hints at the label, and a system that is not "
-    "clearly better may have learnt no more. A part that predicts well alone may give the label away.",
+    "clearly better may have learnt no more. A part that predicts well alone may reveal the label.",
 )
 def text_alone(panel: Panel) -> AnalysisResult:
     """What a cross-fitted linear classifier on TF-IDF of words and word pairs reaches over chance."""
@@ -436,6 +435,7 @@ def _texts(panel: Panel, known: Where) -> dict[str, list[str]]:
 
 def _folds(panel: Panel, known: Where) -> NDArray[np.int64]:
     """The fold of each sample, the same for all of a group; -1 where it has no text, or is beyond the most."""
+    # groups in a random order, since the first are often of one kind
     order = np.random.default_rng(0).permutation(int(panel.groups.max()) + 1)
     sizes = np.bincount(panel.groups[known], minlength=order.size)[order]
     before = np.cumsum(sizes) - sizes

@@ -85,7 +85,7 @@ def make_analyses(
     for analysis in analyses:
         try:
             made.append(_made(workspace, folder, panel, analysis, key, png=png))
-        except Exception as error:
+        except Exception as error:  # an analysis may be a plug-in's
             if not survive:
                 raise
             for ending in ("json", *_ENDINGS):  # what an earlier panel gave would be taken for this one's

@@ -53,7 +53,6 @@ from hellofresh.results.board.manifest import (
 )
 from hellofresh.results.board.release_rows import DueId
 from hellofresh.results.board.schema import added_tables, all_tables
-from hellofresh.results.ceiling import ceilings
 from hellofresh.results.figures.charts import ORDER, AnalysisIndex, AnalysisText, IndexedAnalysis, read_record
 from hellofresh.results.over_quarters import over_quarters, quarter_scores
 from hellofresh.results.split.open import (
@@ -70,12 +69,10 @@ from hellofresh.results.standings import standings_of
 from hellofresh.tasks import TASKS, get_task, task_makers
 from hellofresh.tasks.samples import MAIN
 
-_LARGE = 50_000
-"""Rows of a table that wait in memory before they go to a file."""
-_PART = 100_000
-"""Answers that are sorted at once."""
-_COPIED = ("parquet", "points.parquet", "svg", "narrow.svg")
-"""Endings of the files of an analysis that the board shows."""
+_LARGE = 50_000  # rows of a table that wait in memory before they go to a file
+_PART = 100_000  # answers that are sorted at once
+_COPIED = ("parquet", "points.parquet", "svg", "narrow.svg")  # endings of the files of an analysis that the board shows
+# The tables that are made from single splits, with the functions that make their rows.
 _OF_SPLIT: Mapping[str, Callable[[BoardSplit], Iterable[object]]] = {
     "quarters": data.dates,
     "distributions": data.distributions,
@@ -104,7 +101,6 @@ _OF_SPLIT: Mapping[str, Callable[[BoardSplit], Iterable[object]]] = {
     "responses": ratings.responses,
     "documents": data.documents,
 }
-"""The tables that are made from single splits, with the functions that make their rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +217,7 @@ def _noted(split: BoardSplit, notes: list[str]) -> BoardSplit:
     place, kind = split.place, TASKS[split.place.task].sample_type if split.place.task in TASKS else object
     if missing := sum(not isinstance(sample, kind) for sample in split.full):
         what = f"{missing:,} of {len(split.full):,} samples have no texts here"
-        notes.append(f"{place.task} {place.edition}: {what}, and figures on texts leave them out")
+        notes.append(f"{place.task} {place.edition}: {what}, so figures on texts leave them out")
     return split
 
 
@@ -340,7 +336,6 @@ def _rows(split: BoardSplit) -> Iterator[tuple[str, Iterable[object]]]:
         yield "standings", standings.ranked
         yield "pairs", standings.pairs
         yield "card", standings.card
-        yield "ceilings", ceilings(split.panel)
 
 
 @dataclass(frozen=True, slots=True)

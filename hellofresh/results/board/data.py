@@ -20,12 +20,12 @@ from hellofresh.tasks import TASKS, get_task, relevance_of
 
 DEPTH = 10
 """How many documents of each ranking are shown."""
-_MOST_CHARACTERS = 2_000
+_MOST_CHARACTERS = 2_000  # of a document on a page: all rankings show theirs, and the copy loads them at once
+# The facts that are amounts, and what follows from them.
 _COUNTED = (
     *("ratings", "intercept", "voters", "flip_cost"),
     *("revert_delay_s", "survived_edits", "required_edits", "distinct_users"),
 )
-"""The facts that are amounts, and what follows from them."""
 
 
 def dates(split: BoardSplit) -> Iterator[release_rows.Dates]:
@@ -86,7 +86,7 @@ def periods(split: BoardSplit) -> Iterator[release_rows.PeriodBalance]:
 
 
 def funnel(split: BoardSplit) -> Iterator[release_rows.FunnelStep]:
-    """One row a step, from rows in to candidates kept, in the order in which the filters apply."""
+    """One row per step, from rows in to candidates kept, in the order in which the filters apply."""
     manifest = split.place.manifest
     counted = manifest.collection.funnel
     steps = [

@@ -23,23 +23,6 @@ SPLIT_KEYS = dict.fromkeys(("edition", "task", "split"), str)
 RELEASE_KEYS = dict.fromkeys(("edition", "task"), str)
 
 SAMPLES = Table(sample_rows.SampleRow, SPLIT_KEYS)
-
-
-@dataclass(frozen=True, slots=True)
-class AddedTable:
-    """A table of another package, named by an entry point of `hellofresh.tables`; absent, pages find no rows.
-
-    Attributes:
-        table: the type of its rows, which no other table has, with `SPLIT_KEYS` or `RELEASE_KEYS`.
-        rows: makes the rows of a split (`hellofresh.results.split.open.BoardSplit`).
-        files: names what rows depend on, besides releases, scores and runs, in a workspace and edition.
-    """
-
-    table: Table[Any]
-    rows: Callable[[Any], Iterable[object]]
-    files: Callable[[Any, Any], Iterable[Path]] = lambda workspace, edition: ()
-
-
 TABLES: Mapping[str, Table[Any]] = {
     "scores": Table(Score, {"split": str}),
     "periods": Table(release_rows.PeriodBalance, RELEASE_KEYS),
@@ -82,13 +65,32 @@ TABLES: Mapping[str, Table[Any]] = {
     "documents": Table(sample_rows.ShownDocument, SPLIT_KEYS),
 }
 """This package's tables of the board, by the name of its file; each has rows of its own."""
+BROUGHT = frozenset({"ceilings"})
+"""Those that are empty unless another package brings their rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class AddedTable:
+    """A table of another package, named by an entry point of `hellofresh.tables`; absent, pages find no rows.
+
+    Attributes:
+        table: the type of its rows, which no other table has, with `SPLIT_KEYS` or `RELEASE_KEYS`.
+        rows: makes the rows of a split (`hellofresh.results.split.open.BoardSplit`).
+        files: names what rows depend on, besides releases, scores and runs, in a workspace and edition.
+        of_labels: for `ceilings`, the rows of a panel without systems, which are published when labels are revealed.
+    """
+
+    table: Table[Any]
+    rows: Callable[[Any], Iterable[object]]
+    files: Callable[[Any, Any], Iterable[Path]] = lambda workspace, edition: ()
+    of_labels: Callable[[Any], Iterable[object]] = lambda panel: ()
 
 
 @cache
 def added_tables() -> Mapping[str, AddedTable]:
     """The tables of other packages, loaded on use, since their modules import this one."""
     added: dict[str, AddedTable] = plugins("hellofresh.tables")
-    if taken := TABLES.keys() & added.keys():
+    if taken := (TABLES.keys() - BROUGHT) & added.keys():
         what = f"the table {min(taken)!r} of another package has the name of one of ours"
         raise UsageError(what, expected="an entry point with another name", code="table-exists")
     return added
@@ -97,4 +99,4 @@ def added_tables() -> Mapping[str, AddedTable]:
 @cache
 def all_tables() -> Mapping[str, Table[Any]]:
     """Every table of the board, by the name of its file."""
-    return {**TABLES, **{name: one.table for name, one in added_tables().items()}}
+    return {**TABLES, **{name: one.table for name, one in added_tables().items() if name not in BROUGHT}}

@@ -40,14 +40,12 @@ from hellofresh.tasks.transcripts import ReadEvent, SearchedEvent
 
 BLOCKED_PAGE, LATER_PAGE, CITED, COPIED = "blocked-page", "later-page", "cited-blocked", "copied-labels"
 """Kinds of conduct."""
-_EXAMPLES = 5
-"""Samples that are named for each kind of conduct."""
+_EXAMPLES = 5  # samples that are named for each kind of conduct
+# Labels may be copied where an entry is right on 90% of at least ten samples on which no other ranked system is.
 _FEWEST_OTHERS, _FEWEST_HARD, _SHARE = 3, 10, 0.9
-"""Labels may be copied where an entry is right on 90% of at least ten samples on which no other ranked system is."""
-_MOST_COMPARED = 60
-"""Participants that are compared in pairs; 60 give 1,770 pairs, as many as a page can show."""
+_MOST_COMPARED = 60  # participants that are compared in pairs; 60 give 1,770 pairs, as many as a page can show
+# Figures of a calibration that have an interval.
 _LIMITED = ("brier", "auc", "reliability", "resolution", "uncertainty")
-"""Figures of a calibration that have an interval."""
 ANSWER = (
     pl.when(pl.col("status") == str(Status.BLOCKED))
     .then(pl.lit(system_rows.REFUSED))
@@ -162,12 +160,12 @@ def judged_answers(split: BoardSplit) -> pl.DataFrame:
 
 
 def _tally(judged: pl.DataFrame) -> pl.DataFrame:
-    """By sample, how many of the systems that are ranked judged it, and how many were right."""
+    """By sample, how many of the systems that are ranked answered it, and how many were right."""
     return judged.filter("ranked").group_by("id").agg(pl.len().alias("judged"), pl.col("right").sum().alias("rights"))
 
 
 def _compared(judged: pl.DataFrame) -> pl.DataFrame:
-    """By system: its errors on samples that other ranked systems judged, and those that most of them got right."""
+    """By system: its errors on samples that other ranked systems answered, and those that most of them got right."""
     wrong = judged.filter(~pl.col("right")).join(_tally(judged), on="id")
     others = wrong.with_columns(pl.col("judged").cast(pl.Int64) - pl.col("ranked").cast(pl.Int64))
     most = 2 * pl.col("rights").cast(pl.Int64) > pl.col("judged")
@@ -175,7 +173,7 @@ def _compared(judged: pl.DataFrame) -> pl.DataFrame:
 
 
 def tallies(split: BoardSplit) -> Mapping[str, tuple[int, int]]:
-    """By sample, how many of the systems that are ranked judged it, and how many were right."""
+    """By sample, how many of the systems that are ranked answered it, and how many were right."""
     unjudged = {sample.id: (0, 0) for sample in split.samples}
     if split.shown:
         rows = _tally(judged_answers(split)).select("id", "judged", "rights").iter_rows()
@@ -210,7 +208,7 @@ def shares(split: BoardSplit) -> Iterator[system_rows.AnswerShare]:
 
 
 def agreements(split: BoardSplit) -> Iterator[system_rows.AgreementRow]:
-    """All pairs of participants on the samples that both judged; empty once labels are shown."""
+    """All pairs of participants on the samples that both answered; empty once labels are shown."""
     origins = [] if split.shown else [row["origin"] for row in split.systems][:_MOST_COMPARED]
     ids = [sample.id for sample in split.samples]
     said: dict[str, NDArray[np.int8]] = {}

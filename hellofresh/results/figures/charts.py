@@ -18,7 +18,14 @@ from pydantic import Field, ValidationError
 from hellofresh.core.errors import DataError
 from hellofresh.core.strict import Strict
 
-_MOST_NAMED = 20
+_MOST_NAMED = 20  # a caption of more names is not read; the table has all
+ORDER = (
+    "ranking", "temporal-consistency", "search-gain", "placebo", "deployment", "precision-recall", "prompt-sensitivity",
+    "contamination", "text-alone", "memory", "known-when", "votes", "intercepts", "difficulty", "robustness", "slices",
+    "subgroups", "category-gains", "agreement", "calibration", "certainty", "silence", "parsing", "cost",
+)  # fmt: skip
+"""The analyses of this package as a reader wants them; those of other packages come after, by name."""
+_Text = Annotated[str, Field(max_length=20_000)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +52,7 @@ class Axis:
     intervals: bool = True
 
     def text(self, value: float) -> str:
-        """A value as a tooltip tells it."""
+        """A value as a tooltip shows it."""
         if math.isnan(value):
             return "unknown"
         return f"{value:.0f}" if self.whole else f"{value:.{self.digits}f}".replace("-", "\N{MINUS SIGN}")
@@ -168,7 +175,7 @@ class Figure:
 
     @property
     def narrow_columns(self) -> int:
-        """How many charts stand side by side on a narrow screen: two of those that name neither rows nor places."""
+        """How many charts are side by side on a narrow screen: two of those that name neither rows nor places."""
         return 2 if self.by_system and self.charts[0].kind != "intervals" and not self.charts[0].places else 1
 
     @property
@@ -200,15 +207,6 @@ def marks_of(points: pl.DataFrame, systems: Sequence[str]) -> list[Mark]:
     both = pl.col("who").is_in(list(place)) & (pl.col("other").is_in(["", *place]))
     marks = [Mark(**row) for row in points.filter(both).iter_rows(named=True)]
     return sorted(marks, key=lambda mark: place[mark.who])
-
-
-ORDER = (
-    "ranking", "temporal-consistency", "search-gain", "placebo", "deployment", "precision-recall", "prompt-sensitivity",
-    "contamination", "text-alone", "memory", "known-when", "votes", "intercepts", "difficulty", "robustness", "slices",
-    "subgroups", "category-gains", "agreement", "calibration", "certainty", "silence", "parsing", "cost",
-)  # fmt: skip
-"""The analyses of this package as a reader wants them; those of other packages come after, by name."""
-_Text = Annotated[str, Field(max_length=20_000)]
 
 
 class AnalysisText(Strict):

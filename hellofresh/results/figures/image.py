@@ -19,14 +19,14 @@ from hellofresh.results.figures.vega import PlacedChart, Specification, fitted, 
 
 VEGA_LITE = "6.1"
 _SCHEMA = f"https://vega.github.io/schema/vega-lite/v{VEGA_LITE[0]}.json"
-_WIDTH = 860
+_WIDTH = 860  # pixels: a figure that a paper's page and a slide take without scaling
 _GAP = 28
-_LEAST_WIDTH = 150
+_LEAST_WIDTH = 150  # below, the numbers of an axis run into each other
 _NARROW_WIDTH, _NARROW_GAP, _NARROW_SCALE = 340, 12, 66
-_LETTER, _BOLD_LETTER = 6.4, 8
+_LETTER, _BOLD_LETTER = 6.4, 8  # mean width in pixels: lines are broken here, since the renderer does not
 _LABELS = 310
+# Pixels around a picture, and by how much the letters of other fonts, such as DejaVu Sans, are wider.
 _EDGE, _WIDER = 8, 0.15
-"""Pixels around a picture, and by how much the letters of other fonts, such as DejaVu Sans, are wider."""
 _SCALE = 45
 _INK, _FRAME = "#222222", "#666666"
 _TEXT = {"labelColor": _INK, "titleColor": _INK, "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"}

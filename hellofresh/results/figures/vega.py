@@ -23,14 +23,21 @@ _GREY = "#808080"
 _NARROW = "windowSize()[0] < 640"
 _BELOW = "The table below has the numbers."
 _BARE: Specification = {"title": None, "ticks": False, "domain": False, "grid": False}
-_ROW_LETTERS, _LEGEND_LETTERS = 48, 30
+_ROW_LETTERS, _LEGEND_LETTERS = 48, 30  # longer names would leave no room for the marks
+# On narrow screens: letters of a line, along the side or half as wide, and the height of a name above its row.
 _NARROW_LETTERS, _SIDE_LETTERS, _NAME_HEIGHT = 44, 22, 18
-"""On narrow screens: letters of a line, along the side or half as wide, and the height of a name above its row."""
-_MOST_IN_LEGEND = 24
+_MOST_IN_LEGEND = 24  # more colours cannot be distinguished
 
 
 Specification: TypeAlias = dict[str, object]
 """A part of a Vega-Lite specification, as the library takes it."""
+_CONFIG = {
+    "view": {"stroke": None},
+    "axis": {"labelFontSize": 12, "titleFontSize": 12},
+    "legend": {"labelFontSize": 12},
+}
+# A chart's layers from the back to the front, each with its data, and its height.
+_Drawing: TypeAlias = tuple[list[Specification], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +107,6 @@ class _Look:
         return {"field": "series", "type": "nominal", "scale": scale, "legend": kept, "title": self.title}
 
 
-_CONFIG = {
-    "view": {"stroke": None},
-    "axis": {"labelFontSize": 12, "titleFontSize": 12},
-    "legend": {"labelFontSize": 12},
-}
-
-
 def place(figure: Figure, marks: Sequence[Mark], question: str, *, narrow: bool = False) -> list[PlacedChart]:
     """A specification for each chart that has something to show.
 
@@ -132,6 +132,7 @@ def place(figure: Figure, marks: Sequence[Mark], question: str, *, narrow: bool 
         series = shared or chart.series.among(own)
         legend = series != [""] and len(series) <= _MOST_IN_LEGEND
         rows = first_of_each(mark.row for mark in own) if chart.kind == "intervals" else []
+        # a chart beside one with the same rows repeats no names
         beside = len(placed) % figure.columns > 0 and rows == placed[-1].rows != []
         look = _Look(
             chart.series.title, series, legend, row_names=not beside, narrow=narrow, half=narrow and figure.columns > 1
@@ -199,7 +200,7 @@ def _axis(axis: Axis, field: str, look: _Look, *, upright: bool = False) -> Spec
     scale: Specification = {"zero": axis.zero and free, "nice": free and not axis.whole}
     scale |= {} if free else {"domainMin": axis.low}
     scale |= {} if axis.high is None else {"domainMax": axis.high}
-    scale |= {"padding": 12} if axis.whole and free else {}
+    scale |= {"padding": 12} if axis.whole and free else {}  # marks at the ends would lie on the frame
     ticks = 2 if look.half and not upright else axis.ticks or look.fitting(4, 8)
     said = f"{axis.title}, 95% interval" if axis.intervals else axis.title
     title = look.lines(said, _SIDE_LETTERS if upright or look.half else _NARROW_LETTERS)
@@ -212,10 +213,6 @@ def _row_axis(look: _Look) -> Specification:
     if not look.row_names:
         return _BARE | {"labels": False}
     return _BARE | {"labelLimit": 0, "labelPadding": 8}
-
-
-_Drawing: TypeAlias = tuple[list[Specification], float]
-"""A chart's layers from the back to the front, each with its data, and its height."""
 
 
 def _layer(kind: str, encoding: Specification, **look: object) -> Specification:

@@ -41,12 +41,12 @@ from hellofresh.stats.multiway import clustered_metric
 from hellofresh.tasks.outputs import Choice
 from hellofresh.tasks.samples import Label, to_json
 
-LEAST_PEOPLE, LEAST_SAMPLES = 5, 40
+LEAST_PEOPLE, LEAST_SAMPLES = 5, 40  # with fewer, a row says more of these people than of people
 SINGLE_PERSON, VOTE_OF_THREE = "people/single", "people/vote"
 
 
 def people_rows(panel: Panel, answers: Sequence[PersonAnswer]) -> Iterator[PeopleRow]:
-    """Both tables: a single person, the vote, then systems that judged all these samples, the best first.
+    """Both tables: a single person, the vote, then systems that answered all these samples, the best first.
 
     Args:
         panel: the split, with labels.

@@ -40,8 +40,8 @@ class PublishedKey:
 
 
 _KEY = Table(PublishedKey)
+# What is published of a person's rating; `link` is the start of the SHA-256 of the link's address, or empty.
 _RATING_COLUMNS = ("sample", "response", "link", "judge", "criterion", "value", "weight")
-"""What is published of a person's rating; `link` is the start of the SHA-256 of the link's address, or empty."""
 
 
 def publish_ratings(workspace: Workspace, published: Published) -> list[Path]:

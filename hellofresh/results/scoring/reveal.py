@@ -19,12 +19,12 @@ from pathlib import Path
 
 from hellofresh.core.editions import Edition
 from hellofresh.core.files import canonical_json, read_ids, read_jsonl, sha256_file, sha256_text, write_jsonl
+from hellofresh.core.plugins import plugins
 from hellofresh.core.stages import Stage
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.draw.prospective import OUTCOMES
 from hellofresh.releases.life.load import Published, Release, load_labels
 from hellofresh.releases.life.manifest import amend_manifest, file_entry
-from hellofresh.results.ceiling import ceilings
 from hellofresh.results.scoring.people import publish_people
 from hellofresh.results.scoring.ratings import publish_ratings
 from hellofresh.results.scoring.scores import ScoredSplit
@@ -86,10 +86,11 @@ def publish_results(workspace: Workspace, scored: ScoredSplit) -> list[RevealRep
 
 
 def publish_ceiling(releases: Path, release: Release, labels: Mapping[str, Label]) -> list[Path]:
-    """Write the ceiling of a quarter whose labels are public, where it is known; gives the file."""
+    """Write the ceiling of a quarter whose labels are public, where a package knows it; gives the file."""
     panel = panel_of(release.task, release.edition, release.samples, labels, ())
     path = releases / str(release.edition) / "ratings" / f"{release.task.name}.ceiling.jsonl"
-    if not (rows := list(ceilings(panel))):
+    tables = plugins("hellofresh.tables", "ceilings").values()
+    if not (rows := [row for table in tables for row in table.of_labels(panel)]):
         return []
     write_jsonl(path, map(asdict, rows))
     return [path]
@@ -112,7 +113,7 @@ def _prediction_rows(
 
 
 def _published(output: Output, *, quotes: bool) -> dict[str, object]:
-    """What an output says; but for the label, fields that say nothing are left out."""
+    """What an output says; except for the label, empty fields are left out."""
     said: dict[str, object] = {"sources": list(output.sources)}
     if isinstance(output, Choice):
         said |= {"probabilities": list(output.probabilities), "certainty": output.certainty}
@@ -128,7 +129,7 @@ def _published(output: Output, *, quotes: bool) -> dict[str, object]:
 def _write(
     workspace: Workspace, published: Published, stage: str | None, tables: dict[str, list[dict[str, object]]]
 ) -> int | None:
-    """Write what is other than the manifest says; the manifest's new version, or None where nothing is.
+    """Write what differs from the manifest; the manifest's new version, or None if nothing differs.
 
     `stage` built the release; a prospective split is built once, by none.
     """

@@ -62,6 +62,7 @@ _HOW = {
     MAIN: "Ask a model first: hellofresh evaluate --edition {edition} --model always-yes",
     PROSPECTIVE: "Resolve it with a later collection: hellofresh release prospective --quarter {edition} --resolve",
 }
+_PARTS: tuple[Part, ...] = ("", "receipts", "numbers")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ def score_quarter(
     split is scored once it is resolved, on the decided samples.
 
     Args:
-        submissions: folder of what was handed in.
+        submissions: folder of submissions.
         moment: the time that counts as now.
         changes: entries whose published predictions may go, change or be added.
 
@@ -165,9 +166,6 @@ def _stands_for_all(score: Score, task: Task) -> bool:
     return (score.metric, score.period, score.headline) == (task.headline.name, ALL_PERIODS, True)
 
 
-_PARTS: tuple[Part, ...] = ("", "receipts", "numbers")
-
-
 def write_scores(workspace: Workspace, scored: ScoredSplit) -> list[Path]:
     """Write scores and judgements, those of tasks whose labels are not public below `private/`; gives the files.
 
@@ -215,7 +213,7 @@ def score_submission(
     Raises:
         SubmissionError: before the deadline, so that none can try what scores well; and before the reveal, unless
             in private.
-        DataError: if the labels are not at hand.
+        DataError: if the labels are not available.
     """
     moment = moment or now()
     scores: list[Score] = []
@@ -249,7 +247,7 @@ def score_submission(
 
 
 def beside_others(workspace: Workspace, release: Release, labels: Mapping[str, Label], origin: str) -> list[Score]:
-    """The headline metric of a run in the whole edition, then those of others on the samples that it judged, the best
+    """The headline metric of a run in the whole edition, then those of others on the samples that it answered, the best
     first: of the baselines that were run and, if it judged all, of all that was scored before, such as people and
     published systems.
 
@@ -393,6 +391,7 @@ def _scores_of(
 def _ledger(release: Release, labels: Mapping[str, Label], entries: Sequence[Entry], scores: Sequence[Score]) -> Intake:
     """What became of the answers that stand for the systems; those that went on are what the scores rest on."""
     said = [sample for entry in entries for sample in next(iter(entry.outputs.values()))]
+    # a system counts once, by the score that ranks it
     rests = {one.origin: one.n for one in scores if one.headline and one.period == ALL_PERIODS}
     scored = {sample.id for sample in release.samples} & labels.keys()
     why = Counter(

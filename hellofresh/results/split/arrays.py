@@ -38,8 +38,8 @@ from hellofresh.tasks import Task
 from hellofresh.tasks.outputs import Choice, Output, Status
 from hellofresh.tasks.samples import MAIN, Label, Sample
 
-_PIECE = 50_000
-"""Judgements that are arranged at once; more of them would not fit in memory as rows."""
+_PIECE = 50_000  # judgements that are arranged at once; more of them would not fit in memory as rows
+# The class, or a code, of a judgement; as `_answer` gives it of an output.
 _SAID = (
     pl.when(pl.col("status") == str(Status.BLOCKED))
     .then(BLOCKED)
@@ -49,7 +49,6 @@ _SAID = (
     .cast(pl.Int8)
     .alias("said")
 )
-"""The class, or a code, of a judgement; as `_answer` gives it of an output."""
 
 
 def build_panel(

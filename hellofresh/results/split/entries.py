@@ -68,7 +68,7 @@ class Entry(SystemId):
 
 
 def run_records(workspace: Workspace, release: Release, split: str) -> tuple[list[tuple[Path, RunRecord]], list[str]]:
-    """Finished runs on this release: for each system the one that judged most samples, the newest among equals."""
+    """Finished runs on this release: for each system the one that answered most samples, the newest among equals."""
     best: dict[tuple[str, ...], tuple[tuple[int, int], Path, RunRecord]] = {}
     notes = []
     here = (release.task.name, str(release.edition), split)
@@ -80,7 +80,7 @@ def run_records(workspace: Workspace, release: Release, split: str) -> tuple[lis
         if regime is not None and regime.gives not in (Output, release.task.output):
             continue  # responses are rated instead of scored
         if record.samples_sha256 != release.samples_sha256:
-            notes.append(f"{folder.name} was run on other samples than are released now, and is left out")
+            notes.append(f"{folder.name} was run on other samples than those released now, so it is left out")
             continue
         key = record.system
         rank = (record.judged, record.number)
@@ -202,7 +202,7 @@ def _of_run(folder: Path, record: RunRecord) -> Entry:
 def _settings(record: RunRecord) -> str:
     """What distinguishes the system besides model and regime, in words; empty for the defaults."""
     regime, asked = REGIMES.get(record.regime.name), record.evaluation
-    usual = {} if regime is None else dict(regime.settings)
+    usual = {} if regime is None else dict(regime.settings)  # a regime of a package that has been removed
     settings = sorted(record.settings.items())
     chosen = [f"{name}={value}" for name, value in settings if str(usual.get(name, value)) != str(value)]
     others = [(role, model) for role, model in sorted(record.roles.items()) if model.name != record.model.name]
@@ -255,7 +255,7 @@ def _voted(repetitions: Sequence[Mapping[str, Outputs]], classes: int) -> dict[s
 
 
 def _with_majority(outputs: Mapping[str, Outputs]) -> Mapping[str, Outputs]:
-    """The prompts' outputs and, over the samples that every prompt judged, the vote of their choices.
+    """The prompts' outputs and, over the samples that every prompt answered, the vote of their choices.
 
     Without choices there is no vote, and the first prompt is the headline.
     """
@@ -276,12 +276,14 @@ def plurality(choices: Sequence[Choice]) -> Choice:
     blocked, else none. If all choices state probabilities, the vote states their mean, unless it is a tie.
     """
     stated = [choice.probabilities for choice in choices if choice.probabilities]
+    # a mean over some prompts would be another system's forecast
     means = tuple(fmean(some) for some in zip(*stated, strict=True)) if len(stated) == len(choices) else ()
     votes = Counter(choice.label for choice in choices if choice.label is not None).most_common(2)
     if votes and (len(votes) < 2 or votes[0][1] > votes[1][1]):
         return Choice(prompt=MAJORITY, label=votes[0][0], probabilities=means)
     blocked = bool(choices) and all(choice.status is Status.BLOCKED for choice in choices)
     silent = Status.BLOCKED if blocked else Status.NONE
+    # a tie has no class, which probabilities would give it
     return Choice(prompt=MAJORITY, status=silent, probabilities=() if votes else means)
 
 

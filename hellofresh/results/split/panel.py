@@ -41,6 +41,8 @@ NOT_ASKED = -3
 """Code among answers for samples that the system was not asked about."""
 CONTROLS = frozenset({"placebo"})
 """Regimes that are only controls for comparisons."""
+_INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+_MOST_MARKS = 2
 
 
 class EntrySection(StrEnum):
@@ -198,7 +200,7 @@ class Panel:
 
     Attributes:
         task, edition, split, bundled: of the release; the task as it is scored on the split.
-        samples: the samples, with texts where they are at hand.
+        samples: the samples, with texts where they are available.
         without_texts: shape (n,), where they are not.
         labels: shape (n,), the class of each sample; 0 where the task has no classes.
         facts: facts of labels, one mapping per sample.
@@ -352,10 +354,6 @@ def exposure(cutoff: str, since: datetime, split: str) -> Exposure:
     if end is None:
         return Exposure.UNLIKELY if cutoff == "none" else Exposure.UNKNOWN
     return Exposure.POSSIBLE if end > since else Exposure.UNLIKELY
-
-
-_INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-_MOST_MARKS = 2
 
 
 def clean_name(text: str, most: int = 80) -> str:

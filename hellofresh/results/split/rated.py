@@ -34,7 +34,7 @@ from hellofresh.tasks.samples import Label, Sample
 
 PARTS = ("modality", "domain")
 """Fields of samples by which the board divides them."""
-_RESAMPLES = 2_000
+_RESAMPLES = 2_000  # resampled over posts and raters for every criterion, which is slow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 A response's number is the mean of its ratings with their weights; for a criterion about links it is the mean over its
 links, and the response weighs as much as it has links. A skipped criterion counts as the rubric says.
-A study of responses in runs is for judges that are no people. Where people rated the same samples already, theirs is
+A study of responses in runs is for judges that are not people. Where people rated the same samples already, theirs is
 the study, and judges join it.
 """
 
@@ -42,8 +42,7 @@ from hellofresh.results.split.panel import SINGLE, short_names
 from hellofresh.tasks import Task
 from hellofresh.tasks.outputs import Choice, Response, Status
 
-_Numbers = Mapping[str, Mapping[str, tuple[float, float]]]
-"""By system and sample: the mean rating, and its weight."""
+_Numbers = Mapping[str, Mapping[str, tuple[float, float]]]  # by system and sample: the mean rating, and its weight
 
 
 def scorable(workspace: Workspace, release: Release, entries: Sequence[Entry]) -> tuple[list[Entry], list[str]]:
@@ -141,7 +140,7 @@ def rated_entries(study: RatedStudy, task: Task, kind: JudgeKind, criterion: Cri
             regime="not stated",
             smoke_test=False,
             knowledge_cutoff="unknown",
-            about=f"Its responses were rated by {study.rubric.title.lower()}.",
+            about=f"Its responses were rated by this rubric: {study.rubric.title}.",
             origin=f"{study.files.edition}/{system}",
             outputs={SINGLE: outputs[system]},
             numbers={SINGLE: {task.headline.name: numbers[system]}},

@@ -12,6 +12,19 @@ from hellofresh.core.parquet import Table
 from hellofresh.core.systems import IDENTITY, SystemId
 from hellofresh.tasks.samples import MAIN
 
+OVER_REPETITIONS = ("repetitions", "mean", "mean_low", "mean_high")
+"""Unpublished fields, which need more than the published predictions."""
+
+WITHOUT_LABELS = (*IDENTITY, "prompt", "period", "headline", "bundled", "n", "n_split", "none", "blocked")
+"""The fields of a score, besides quarter and task, that do not depend on labels."""
+CHANCE = pl.coalesce("certainty", pl.col("probabilities").list.get(pl.col("label"), null_on_oob=True))
+"""`AnswerRow.chance` of each row of a table."""
+HAS_WORDS = (
+    (pl.col("rationale") != "") | (pl.col("sources").list.len() > 0)
+    | (pl.col("text") != "") | (pl.col("documents").list.len() > 0)
+)  # fmt: skip
+"""Whether the answer of a row of a table comes with a text, a ranking, a rationale or sources."""
+
 
 @dataclass(frozen=True, slots=True)
 class Score(SystemId):
@@ -73,13 +86,6 @@ def score_stage(edition: Edition, split: str) -> str:
     return f"score{'' if split == MAIN else f'-{split}'}/{edition}"
 
 
-OVER_REPETITIONS = ("repetitions", "mean", "mean_low", "mean_high")
-"""Unpublished fields, which need more than the published predictions."""
-
-WITHOUT_LABELS = (*IDENTITY, "prompt", "period", "headline", "bundled", "n", "n_split", "none", "blocked")
-"""The fields of a score, besides quarter and task, that do not depend on labels."""
-
-
 @dataclass(frozen=True, slots=True)
 class AnswerRow:
     """A system's output on a sample with one prompt.
@@ -118,15 +124,6 @@ class AnswerRow:
         if self.label is None or self.certainty is not None or not self.probabilities:
             return self.certainty
         return self.probabilities[self.label]
-
-
-CHANCE = pl.coalesce("certainty", pl.col("probabilities").list.get(pl.col("label"), null_on_oob=True))
-"""`AnswerRow.chance` of each row of a table."""
-HAS_WORDS = (
-    (pl.col("rationale") != "") | (pl.col("sources").list.len() > 0)
-    | (pl.col("text") != "") | (pl.col("documents").list.len() > 0)
-)  # fmt: skip
-"""Whether the answer of a row of a table comes with a text, a ranking, a rationale or sources."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +253,7 @@ class RatedStanding:
 
 @dataclass(frozen=True, slots=True)
 class CeilingRow:
-    """The score of an oracle of the voters, see `hellofresh.results.ceiling`.
+    """The score of an oracle that knows all voters, but not which of them voted; a package brings it.
 
     Attributes:
         metric: its name.

@@ -18,9 +18,9 @@ from hellofresh.core.files import parse_toml
 from hellofresh.models import Answer, Finish, Message, Model, Request
 from hellofresh.runs.prompts import SLOT, YES_OR_NO, Prompt, PromptSet, lacking, names_all
 
-_TOKENS = 300
+_TOKENS = 300  # three times the longest instruction
 _TIMES_LONGER = 3
-_NEAR_COPY = 0.8
+_NEAR_COPY = 0.8  # a changed comma is not another wording
 _REMARKS = ("sure", "certainly", "here is", "here's", "of course", "okay", "new instruction")
 
 
@@ -97,7 +97,7 @@ def faults(
     if text.casefold().startswith(_REMARKS):
         found.append("it begins with a remark about itself")
     if any(_likeness(text, other) >= _NEAR_COPY for other in taken):
-        found.append("it is nearly the same as an instruction that is there already")
+        found.append("it is nearly the same as an existing instruction")
     return found
 
 

@@ -19,10 +19,13 @@ from hellofresh.runs.regimes._base import Case, Need
 from hellofresh.tasks import get_task
 
 _LETTER = re.compile(r"[^\W_]")
-_CHARACTERS_A_WORD = 12
-_LONGEST_ADDRESS = 2000
+_CHARACTERS_A_WORD = 12  # a limit in words must also hold for texts without spaces
+_LONGEST_ADDRESS = 2000  # what browsers and servers take; longer ones carry data
 _T = TypeVar("_T")
 _V = TypeVar("_V", bound="PageVisit")
+Instant = Literal["", "sample", "post", "note", "note-average", "decision"]
+"""When a search ends: nowhere, or at the time of the sample, of its post or note, or of the decision on it. Of notes of
+high and of average quality, `note` is the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +59,8 @@ def web_of(case: Case) -> Web:
         RunError: if it has none.
     """
     if case.web is None:
-        raise RunError("a regime that searches was given no web access", where=case.sample.id, code="no-web")
+        raise RunError("a regime that searches has no web access", where=case.sample.id, code="no-web")
     return case.web
-
-
-Instant = Literal["", "sample", "post", "note", "note-average", "decision"]
-"""When a search ends: nowhere, or at the time of the sample, of its post or note, or of the decision on it. Of notes of
-high and of average quality, `note` is the first."""
 
 
 def needs_of_search(instant: Instant, facts: Container[Instant] = ("decision",)) -> frozenset[Need]:
@@ -115,7 +113,7 @@ async def _safely(call: Awaitable[_T], instead: Callable[[str], _T]) -> _T:
         return await call
     except HelloFreshError:
         raise
-    except Exception as error:
+    except Exception as error:  # hostile pages find errors that no list of ours has; one sample must not end a run
         return instead(f"failed ({type(error).__name__})")
 
 

@@ -15,21 +15,43 @@ from hellofresh.runs.prompts import YES_OR_NO
 from hellofresh.tasks.outputs import Choice, Status
 
 _NEVER = 700.0  # beyond it, exp() is not a float any more
+# Markup, marks of templates and punctuation before the first word.
 _LEADING = re.compile(r"^(?:</?\w{1,10}>|<\|\w{1,30}\|>(?:assistant\b)?|[\W_])+")
-"""Markup, marks of templates and punctuation before the first word."""
+# Typographic apostrophes and hyphens, as they are typed.
 _TYPED = {0x2019: "'", **dict.fromkeys((0xAD, *range(0x2010, 0x2016), 0x2212, 0xFE63, 0xFF0D), "-")}
-"""Typographic apostrophes and hyphens, as they are typed."""
 _FIRST_IDEOGRAPH = "\u2e80"
 _MARKUP = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])|[*`~#>\"\u201c\u201d\u2018\u2019'\\]+|</?\w{1,10}>|<\|\w{1,30}\|>")
+# The first sentence, with the next where the first may be a mere apology.
+_FIRST = re.compile(r"(?:[^.!?\n\u3002\uff01]{0,20}[.!?\u3002\uff01]\s*)?[^.!?\n\u3002\uff01]*")
+_MARK = re.compile(r"^\[[0-9a-f]{12} .*\]$", re.MULTILINE)
+# How `TOO_EARLY` may be said.
+_EARLY = re.compile(r"(?:it(?:'?s| is) )?too early to (?:tell|say|know)(?![^\W_])", re.IGNORECASE)
+DECISION = "Decision"
+"""The word that a decision stands behind."""
+# What may stand between the words of an answer: `half-true`, `half true`, `**half** true` after cleaning.
+_ALIKE = r"[\s_-]+"
+_TO_ANSWER = r"[^\S\n]*(?:[:=\uff1a\u2013\u2014-]+[^\w\n]*\n?|\n)[^\w\n]*"
+_HEDGE = r"[^\w\n]{0,3}(?:/|\||\bor\b|\bunless\b)|\s*\?"
+_AND_ANOTHER = r"(?:[\W_]|\b(?:actually|also|and|but|maybe|perhaps|then|wait)\b)*"
+_AT_ITS_END = r"(?=\W*$|[^\S\n]*[\n.,;:!?)\]])"
+# Words after a bare `no` that go on from an answer; others make it part of a phrase: `No information is given`.
+_OF_AN_ANSWER = (
+    r"(?:a|actually|as|at|because|but|he|her|his|i|if|in|is|it|its|most|no|not|nothing|on|she|since|so|that|the|there"
+    r"|these|they|this|those|we|while|you|your)"
+)
+_NAMES_OF_ANSWERS = (
+    r"(?:answer|classification|conclusion|decision|judge?ment|label|prediction|response|result|verdict)s?\b"
+    r"(?:[^\S\n]*(?:is|would be|should be))?[^\w\n]*\n?[^\w\n]*|boxed\{(?:\w+\{)?\s*"
+)
+_NEAR = 40  # two decisions so near to each other on one line are alternatives, not second thoughts
+_OF_100 = re.compile(r"\s*(?:/|\bout of\b|\bof\b)\s*100\b", re.IGNORECASE)
+_NUMBER = re.compile(r"(?<![\w.,-])(\d{1,3})(?:[.,](\d{1,2}))?(?!\w|[.,]\d)(\s*%)?")
+_SIGNED = re.compile(r"(?<![\w.,])[-+\u2212]?\d{1,3}(?:[.,]\d{1,3})?(?![\w]|[.,]\d)")
 
 
 @cache
 def _listed() -> Mapping[str, Sequence[str]]:
     return tomllib.loads(files("hellofresh.runs.regimes").joinpath("refusals.toml").read_text(encoding="utf-8"))
-
-
-_FIRST = re.compile(r"(?:[^.!?\n\u3002\uff01]{0,20}[.!?\u3002\uff01]\s*)?[^.!?\n\u3002\uff01]*")
-"""The first sentence, with the next where the first may be a mere apology."""
 
 
 @cache
@@ -77,16 +99,9 @@ def is_refusal_of_paper(answer: Answer) -> bool:
     return answer.finish is Finish.BLOCKED or answer.text.startswith(tuple(_listed()["paper"]))
 
 
-_MARK = re.compile(r"^\[[0-9a-f]{12} .*\]$", re.MULTILINE)
-
-
 def without_marks(text: str) -> str:
     """A text without the lines that stand around texts in a question, which small models repeat."""
     return _MARK.sub("", text)
-
-
-_EARLY = re.compile(r"(?:it(?:'?s| is) )?too early to (?:tell|say|know)(?![^\W_])", re.IGNORECASE)
-"""How `TOO_EARLY` may be said."""
 
 
 def _even_chances(answers: Sequence[str]) -> tuple[float, ...]:
@@ -135,36 +150,13 @@ def _probabilities(answer: Answer, answers: Sequence[str]) -> tuple[float, ...]:
     if not chances.keys() >= set(answers):
         return ()
     if len(answers) == 2:
+        # a logistic function of the difference keeps digits that a quotient of tiny chances would lose
         odds = chances[answers[0]] - chances[answers[1]]
         positive = 0.0 if odds > _NEVER else 1 / (1 + math.exp(odds))
         return 1 - positive, positive
-    highest = max(chances[name] for name in answers)
+    highest = max(chances[name] for name in answers)  # relative to the highest, none of the exponentials overflows
     weights = [math.exp(max(chances[name] - highest, -_NEVER)) for name in answers]
     return tuple(weight / sum(weights) for weight in weights)
-
-
-DECISION = "Decision"
-"""The word that a decision stands behind."""
-_ALIKE = r"[\s_-]+"
-"""What may stand between the words of an answer: `half-true`, `half true`, `**half** true` after cleaning."""
-_TO_ANSWER = r"[^\S\n]*(?:[:=\uff1a\u2013\u2014-]+[^\w\n]*\n?|\n)[^\w\n]*"
-_HEDGE = r"[^\w\n]{0,3}(?:/|\||\bor\b|\bunless\b)|\s*\?"
-_AND_ANOTHER = r"(?:[\W_]|\b(?:actually|also|and|but|maybe|perhaps|then|wait)\b)*"
-_AT_ITS_END = r"(?=\W*$|[^\S\n]*[\n.,;:!?)\]])"
-_OF_AN_ANSWER = (
-    r"(?:a|actually|as|at|because|but|he|her|his|i|if|in|is|it|its|most|no|not|nothing|on|she|since|so|that|the|there"
-    r"|these|they|this|those|we|while|you|your)"
-)
-"""Words after a bare `no` that go on from an answer; others make it part of a phrase: `No information is given`."""
-_NAMES_OF_ANSWERS = (
-    r"(?:answer|classification|conclusion|decision|judge?ment|label|prediction|response|result|verdict)s?\b"
-    r"(?:[^\S\n]*(?:is|would be|should be))?[^\w\n]*\n?[^\w\n]*|boxed\{(?:\w+\{)?\s*"
-)
-_NEAR = 40
-"""Two decisions so near to each other on one line are alternatives, not second thoughts."""
-_OF_100 = re.compile(r"\s*(?:/|\bout of\b|\bof\b)\s*100\b", re.IGNORECASE)
-_NUMBER = re.compile(r"(?<![\w.,-])(\d{1,3})(?:[.,](\d{1,2}))?(?!\w|[.,]\d)(\s*%)?")
-_SIGNED = re.compile(r"(?<![\w.,])[-+\u2212]?\d{1,3}(?:[.,]\d{1,3})?(?![\w]|[.,]\d)")
 
 
 @dataclass(frozen=True, slots=True)

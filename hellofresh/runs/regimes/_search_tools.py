@@ -27,8 +27,8 @@ from hellofresh.tasks.transcripts import AskedEvent, Event, ReadEvent, SearchedE
 SUMMARISER = "summariser"
 _NOTHING_FOUND, _FAILED = "(nothing was found)", "(the search failed)"
 _TOKENS_A_WORD = 2
+# Hosts that only lead elsewhere, so that an address there does not say what was read.
 _HIDING_HOSTS = frozenset({"vertexaisearch.cloud.google.com"})
-"""Hosts that only lead elsewhere, so that an address there does not say what was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ class SearchSide:
         )
 
     async def _report(self, request: Request) -> Finding:
-        """The model's report, cut to its most words; or why there is none."""
+        """The model's report, cut to the maximum of words; or why it is missing."""
         try:
             answer = await self.ask(f"search-{self.number}", request)
         except RunError as error:

@@ -32,7 +32,7 @@ from hellofresh.tasks import Task
 from hellofresh.tasks.outputs import Choice
 from hellofresh.tasks.transcripts import AskedEvent, Event, NotedEvent, ReadEvent, SearchedEvent
 
-_TOKENS = 1024
+_TOKENS = 1024  # room for a rationale; an agent may ask for more
 _T = TypeVar("_T")
 
 
@@ -242,7 +242,7 @@ class AgentTools:
     def _noting_failure(self) -> Iterator[None]:
         try:
             yield
-        except Exception as error:
+        except Exception as error:  # agents may swallow it: the run stops even then
             if not (isinstance(error, RunError) and error.code == "context-length"):  # an agent may ask with less
                 self.failure = error
             raise
@@ -275,7 +275,7 @@ def _message(role: str, text: str) -> Message:
 def unfit(output: object, task: Task) -> str:
     """The reason why an output does not fit the task, or ''."""
     if not isinstance(output, task.output):
-        return f"it handed back {type(output).__name__}, the task takes {task.output.__name__}"
+        return f"it returned {type(output).__name__}, but the task expects {task.output.__name__}"
     if isinstance(output, Choice) and output.label is not None and not 0 <= output.label < len(task.classes):
-        return f"label {output.label}, the task has 0 to {len(task.classes) - 1}"
+        return f"label {output.label}, but the task has 0 to {len(task.classes) - 1}"
     return ""

@@ -46,11 +46,15 @@ _EMPTY: Mapping[type[Output], Output] = {
     Response: Response(text=""),
     Ranking: Ranking(documents=(), scores=()),
 }
+# Agents that this process defined itself, such as in a notebook, by their names.
+_FUNCTIONS: dict[str, AgentRegime] = {}
+HANDED: ContextVar[Callable[[Sample, AgentTools], Awaitable[Output]]] = ContextVar("handed")
+"""Waits for the output of another program for a sample, while a command holds such a program."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentRegime(BaseRegime):
-    """An agent as a regime: one answer a sample, whatever the prompts.
+    """An agent as a regime: one answer per sample, whatever the prompts.
 
     Attributes:
         agent: `FILE:FUNCTION`, the file without its folder.
@@ -111,7 +115,7 @@ class AgentRegime(BaseRegime):
         try:
             async with clock:
                 output = await self.solver(case.sample, tools)
-        except Exception as error:
+        except Exception as error:  # the agent is a user's code
             if clock.expired():
                 tools.note("out-of-time", seconds=self.settings.seconds)
             elif tools.failure is None and self.settings.on_error == "stop":
@@ -135,13 +139,9 @@ class AgentRegime(BaseRegime):
         return RunError(
             f"the agent failed ({what[:300]})",
             where=f"{self.agent}, {case.sample.id}",
-            fix="Mend it and run again, or count such samples as no answer: --set on_error=silence",
+            fix="Fix it and run again, or count such samples as no answer: --set on_error=silence",
             code="agent-failed",
         )
-
-
-_FUNCTIONS: dict[str, AgentRegime] = {}
-"""Agents that this process defined itself, such as in a notebook, by their names."""
 
 
 def agent_regime(agent: str | Solver | type) -> str:
@@ -230,7 +230,7 @@ def _module(path: Path) -> ModuleType:
         spec.loader.exec_module(module)
     except HelloFreshError:
         raise
-    except Exception as error:
+    except Exception as error:  # the file is a user's code
         del sys.modules[name]
         raise UsageError(
             f"cannot be loaded ({type(error).__name__}: {error})", where=str(path), code="no-agent"
@@ -242,15 +242,12 @@ def _module(path: Path) -> ModuleType:
 # All samples are open at once, each under an address of its own, and one is done when its output has come. A program
 # that is started again with the run asks everything again and gets the stored answers.
 
-HANDED: ContextVar[Callable[[Sample, AgentTools], Awaitable[Output]]] = ContextVar("handed")
-"""Waits for the output of another program for a sample, while a command holds such a program."""
-
 
 async def _handed_output(sample: Sample, tools: AgentTools) -> Output:
     output = HANDED.get(None)
     if output is None:
         raise UsageError(
-            "the system is a program of its own", fix="Start its run again: hellofresh proxy.", code="no-proxy"
+            "the system is a separate program", fix="Start its run again: hellofresh proxy.", code="no-proxy"
         )
     return await output(sample, tools)
 

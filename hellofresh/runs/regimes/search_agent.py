@@ -29,7 +29,7 @@ from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Choice, Status
 from hellofresh.tasks.transcripts import AskedEvent, Event, NotedEvent
 
-_QUERY_CHARACTERS = 300
+_QUERY_CHARACTERS = 300  # search engines cut longer ones
 # At the beginning of a line in any case, whatever marks the line; within one only in capitals, after a sentence or a
 # gap, or after a heading that names no search of its own.
 _SEARCH = re.compile(
@@ -43,6 +43,32 @@ _SEARCH = re.compile(
 # Some models write the result themselves, on the same line.
 _INVENTED = re.compile(r"\s*\bsearch results?\s*:.*$", re.IGNORECASE)
 _AROUND = " \t*_`"
+_RATER = "rater"
+RESULT_CERTAINTY = "result-certainty"
+"""The step, the text and the note of how certain the model is of a search's result."""
+_TURN_TOKENS = 1024  # room to think aloud before a call or a decision
+_CERTAINTY_TOKENS = 15  # a number, perhaps with a word
+_RATIONALE_CHARACTERS = 2000  # the end, since reasons precede the decision
+_WHOLE_CHARACTERS = 400  # the most that providers of search take
+_SUMMARY = re.compile(r"\bsummary\W{0,4}:\W*", re.IGNORECASE)
+REHEARSED = "(any)"
+"""Decision in a dry run: not a label, but not asked again either."""
+_TOOL = Tool("search", "Searches the web and reports what it finds, with sources.", "query")
+_SILENT = "(nothing)"  # replaces an empty answer, since providers refuse an empty turn
+_STEPS = (
+    "tool",
+    "result",
+    "more",
+    "last",
+    "repeated",
+    "again",
+    "given",
+    "summary",
+    "connector",
+    "connector-dated",
+    "certainty",
+    "leaning",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,35 +109,6 @@ def read_call(answer: Answer) -> Turn:
 def normalised(query: str) -> str:
     """Normal form of a query, equal for equivalent queries."""
     return " ".join(re.findall(r"\w+", query.casefold()))
-
-
-_RATER = "rater"
-RESULT_CERTAINTY = "result-certainty"
-"""The step, the text and the note of how certain the model is of a search's result."""
-_TURN_TOKENS = 1024
-_CERTAINTY_TOKENS = 15
-_RATIONALE_CHARACTERS = 2000
-_WHOLE_CHARACTERS = 400
-_SUMMARY = re.compile(r"\bsummary\W{0,4}:\W*", re.IGNORECASE)
-REHEARSED = "(any)"
-"""Decision in a dry run: not a label, but not asked again either."""
-_TOOL = Tool("search", "Searches the web and reports what it finds, with sources.", "query")
-_SILENT = "(nothing)"
-"""Replaces an empty answer, since providers refuse an empty turn."""
-_STEPS = (
-    "tool",
-    "result",
-    "more",
-    "last",
-    "repeated",
-    "again",
-    "given",
-    "summary",
-    "connector",
-    "connector-dated",
-    "certainty",
-    "leaning",
-)
 
 
 class LookUpSettings(ChoiceSettings):

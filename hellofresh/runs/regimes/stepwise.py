@@ -36,11 +36,10 @@ from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Choice, Status
 from hellofresh.tasks.transcripts import AskedEvent, Event
 
-_TOKENS, _SHORT_TOKENS = 1024, 300
-_CHARACTERS = 300
+_TOKENS, _SHORT_TOKENS = 1024, 300  # a decision with its reasons, and a list of points
+_CHARACTERS = 300  # of one point: a longer one is an essay
 _BULLET = re.compile(r"^(?:[-*\u2022]|\(?\d{1,2}[.):])\s*")
-_WORKED = frozenset({"parts", "doubt"})
-"""Steps that worked examples stand before."""
+_WORKED = frozenset({"parts", "doubt"})  # steps that worked examples stand before
 _SETTLED = re.compile(r"\W*settled\b\W*", re.IGNORECASE)
 _SUPPORTED = re.compile(r"\W*supported\b", re.IGNORECASE)
 

@@ -44,10 +44,10 @@ from hellofresh.tasks.transcripts import AskedEvent, Event, ReadEvent, SearchedE
 SUMMARISER = "summariser"
 
 _QUERY_TOKENS, _SUMMARY_TOKENS, _TOKENS_OF_WORD = 64, 256, 4  # a word of Finnish has about as many
-_QUERY_CHARACTERS = 300
+_QUERY_CHARACTERS = 300  # search engines cut longer ones
 _LABEL = re.compile(r"^(?:[-*\u2022]\s*|\(?\d{1,2}[.):]\s*)?(?:(?:search )?query(?: \d+)?\s*:\s*)?", re.IGNORECASE)
+# A line around a text in the question, which small models repeat.
 _MARK = re.compile(r"^\[?[0-9a-f]{12} (?:text \d+|end|[a-z_]+;)")
-"""A line around a text in the question, which small models repeat."""
 _AROUND = " \"'`*\u201c\u201d\u2018\u2019\u00ab\u00bb"
 
 

@@ -24,11 +24,15 @@ from hellofresh.runs.regimes._reading import is_refusal, read_choice, without_ma
 from hellofresh.tasks.outputs import Choice, Output, Ranking, Response, Status
 from hellofresh.tasks.wikipedia_edits import proposed
 
-VISIBLE_TOKENS = 15
-_MOST_TOKENS_OF_A_RANKING = 4096
+VISIBLE_TOKENS = 15  # a word and some formatting; what a reasoning model hides comes on top
+_MOST_TOKENS_OF_A_RANKING = 4096  # a hundred ids of documents
 _TOKENS_A_WORD = 2
 _SOURCES = re.compile(r"^\W*sources?\W*:", re.IGNORECASE | re.MULTILINE)
 _LABEL = re.compile(r"^\W*(?:new |revised |improved )?paragraph\W*:\s*", re.IGNORECASE)
+_JUSTIFY_TOKENS, _LONGEST_REASON = 120, 600
+_JUSTIFY = "Justify this answer in one sentence, by what the texts above say and by facts. Write nothing else."
+SUMMARIES = "summaries"
+"""The slot of a frame for texts that stand before the sample."""
 
 
 async def classify(case: Case, **more: str) -> list[Choice]:
@@ -71,10 +75,6 @@ class JustifiedSettings(ChoiceSettings):
     justify: bool = False
 
 
-_JUSTIFY_TOKENS, _LONGEST_REASON = 120, 600
-_JUSTIFY = "Justify this answer in one sentence, by what the texts above say and by facts. Write nothing else."
-
-
 async def justified(case: Case, settings: JustifiedSettings, choices: Sequence[Choice], **more: str) -> list[Choice]:
     """The same choices, if asked for with the sentence by which the model justifies each that it made."""
 
@@ -87,10 +87,6 @@ async def justified(case: Case, settings: JustifiedSettings, choices: Sequence[C
         return choice if is_refusal(answer) else replace(choice, rationale=one_line(answer.text, _LONGEST_REASON))
 
     return list(await asyncio.gather(*map(reason, case.prompts, choices)))
-
-
-SUMMARIES = "summaries"
-"""The slot of a frame for texts that stand before the sample."""
 
 
 async def judge_with(case: Case, summaries: Sequence[str], settings: JustifiedSettings) -> list[Choice]:

@@ -26,11 +26,11 @@ from hellofresh.core.net.local_site import LocalSite, one_file_page, same_token
 from hellofresh.core.strict import Strict
 
 MOST_CHARACTERS = 20_000
-_MOST_PICTURES, _MOST_BYTES = 4, 30 * 2**20
-_MOST_LINE = 2**24
+_MOST_PICTURES, _MOST_BYTES = 4, 30 * 2**20  # as many as a post has
+_MOST_LINE = 2**24  # a line of JSON has the whole response with its evidence
 _STEP = "step: "
-_KILL_AFTER_S = 5.0
-_LAST_WORDS = 5
+_KILL_AFTER_S = 5.0  # a program that ignores SIGTERM must not outlive the page
+_LAST_WORDS = 5  # an error stands at the end, after warnings of libraries
 
 
 class TriedPost(Strict):

@@ -40,11 +40,17 @@ from hellofresh.evidence.web.search.offline import BUNDLED, Corpus, CorpusSearch
 
 MOST_LINKS = 50
 """Links of one picture, before publishers are looked at."""
-_A_PAGE = 10
-_MOST_BYTES = 5_000_000
+_A_PAGE = 10  # results on a page of a search by picture
+_MOST_BYTES = 5_000_000  # a page of results has kilobytes
 _UNREACHED = "no connection"
-_SHUT_OUT = frozenset({401, 402, 403})
-"""Statuses that say who may search, not what was looked for."""
+_SHUT_OUT = frozenset({401, 402, 403})  # statuses that say who may search, not what was looked for
+SEARCH_RETRIES: RetryPolicy = RetryPolicy(attempts=4, timeout_s=15.0, deadline_s=60.0, retry_after_s=60.0)
+"""How long a provider is waited for; a Retry-After beyond the deadline ends the search."""
+_DDGS_DEADLINE_S = 30.0
+_ENGINE = "duckduckgo"
+
+
+Engine = Callable[[str, int], Sequence[Mapping[str, object]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,10 +94,6 @@ class Service:
         for name in self.results:
             found = {} if found is None else found.get(name, {})
         return [Hit.called(item, self.fields) for item in found or ()]
-
-
-SEARCH_RETRIES: RetryPolicy = RetryPolicy(attempts=4, timeout_s=15.0, deadline_s=60.0, retry_after_s=60.0)
-"""How long a provider is waited for; a Retry-After beyond the deadline ends the search."""
 
 
 class HttpProvider:
@@ -272,7 +274,7 @@ class PagedImageSearch(HttpProvider):
         self.parameters = {"images": service.name, "base_url": base_url, "pages": MOST_LINKS // _A_PAGE}
 
     async def search(self, query: str, count: int, before: date | None) -> ProviderAnswer:
-        """The pages on which the picture at an address stands, each once; what was found before a failure counts.
+        """The pages that show the picture at an address, each once; what was found before a failure counts.
 
         Raises:
             RunError: if no search at all would be answered.
@@ -290,13 +292,6 @@ class PagedImageSearch(HttpProvider):
                 break
         results = [replace(item, rank=rank) for rank, item in enumerate(list(found.values())[:count], start=1)]
         return ProviderAnswer(Found(tuple(results), "" if results else problem), json.dumps(raw).encode())
-
-
-_DDGS_DEADLINE_S = 30.0
-_ENGINE = "duckduckgo"
-
-
-Engine = Callable[[str, int], Sequence[Mapping[str, object]]]
 
 
 class Ddgs:
@@ -334,7 +329,7 @@ class Ddgs:
             return ProviderAnswer(Found((), f"no answer in {_DDGS_DEADLINE_S:g} s"))
         except (ValidationError, TypeError):
             return ProviderAnswer(Found((), "not the provider's format"), raw)
-        except Exception as error:
+        except Exception as error:  # the library has errors of its own, and passes on those of its engines
             return ProviderAnswer(Found((), f"no answer ({type(error).__name__})"))
         return ProviderAnswer(ranked(hits, count, before), raw)
 
@@ -349,7 +344,7 @@ def _ask_ddgs(query: str, count: int) -> Sequence[Mapping[str, object]]:
 
 
 def provider_with_key() -> str:
-    """The first provider whose key stands in its usual environment variable, empty without one."""
+    """The first provider whose key is set in its usual environment variable, empty without one."""
     keyed = (name for name in SERVICES if name != "searxng")
     return next((name for name in keyed if os.environ.get(SERVICES[name].key_variable, "").strip()), "")
 

@@ -66,14 +66,37 @@ from hellofresh.tasks.transcripts import STANCES, AskedEvent, Event, NotedEvent
 
 QUERIER = "querier"
 _TOKENS_A_QUERY = 40
-_CHARACTERS = 300
+_CHARACTERS = 300  # of a query; search engines cut longer ones
 _NONE = re.compile(r"none\W*$", re.IGNORECASE)
+OPENINGS = ("This post is misleading", "This post is not misleading")
+"""How a response begins."""
+_TOKENS_A_WORD, _TOKENS_A_LINK = 2, 60  # twice the words of most languages; a link is read letter by letter
+_LABEL_ALONE = re.compile(r"^\W*(?:sources?|links?|references?|read more|see|urls?)\W*$", re.IGNORECASE)
+_GAP = "\ue000"  # stands where an address was taken out; what a model writes cannot hold it
+_GAPS = rf"{_GAP}(?:(?:\s*,\s*|\s*,?\s*(?:and|or|&)\s+){_GAP})*"
+_LEADS = r"(?:according\sto|as\s\w+\s(?:by|at|in|on)|see|sources?:?|links?:?|at|by|from|here:?|on|via)"
+# Words that only lead to addresses, with them and the comma after them.
+_POINTER = re.compile(
+    rf"""[(\[<]\s?(?:{_LEADS}\s?)?{_GAPS}\s?[)\]>]
+    | [,;:\u2013\u2014]?\s?\b(?:please\s)?(?:see|read|visit)\s(?:also\s)?{_GAPS}[^.;!?]*
+    | (?:[,;:\u2013\u2014]\s?)?\b{_LEADS}\s{_GAPS}(?!\s?,) | \b{_LEADS}\s{_GAPS}\s?,
+    | (?<=\b(?:page|link|site))\s{_GAPS}""",
+    re.IGNORECASE | re.VERBOSE,
+)
+# A sentence that has no other words besides addresses only leads to them.
+_POINTING = re.compile(
+    "a|also|an|and|article|at|by|can|check|click|details|find|for|found|from|further|here|in|information|is|it|links?|"
+    "more|of|on|or|page|please|read|report|see|sources?|the|there|this|to|via|visit",
+    re.IGNORECASE,
+)
+_BULLET = re.compile(r"^\s*(?:[-*\u2022]|\[?\d{1,2}[\].):])\s*$")
+_STEPS = ("pictures", "queries", "evidence", "facts", "no-facts", "no-search")
 
 
 async def write_queries(
     case: Case, settings: CorrectionSettings, pictures: DescribedPictures
 ) -> tuple[Sequence[str], list[Event]]:
-    """Have the querier write queries, one a line, all different; and what happened.
+    """Have the querier write queries, one per line, all different; and what happened.
 
     There are none if the model says that there is nothing to look up. If it refuses, or its answer holds none, the
     post's first words are searched for.
@@ -106,31 +129,6 @@ def read_queries(text: str, most: int, words: int) -> tuple[tuple[str, ...], str
             return (), "none"
         found.setdefault(line.casefold(), cut_words(line, words).text)
     return tuple(found.values())[:most], "" if found else "empty"
-
-
-OPENINGS = ("This post is misleading", "This post is not misleading")
-"""How a response begins."""
-_TOKENS_A_WORD, _TOKENS_A_LINK = 2, 60
-_LABEL_ALONE = re.compile(r"^\W*(?:sources?|links?|references?|read more|see|urls?)\W*$", re.IGNORECASE)
-_GAP = "\ue000"
-"""Stands where an address was taken out; what a model writes cannot hold it."""
-_GAPS = rf"{_GAP}(?:(?:\s*,\s*|\s*,?\s*(?:and|or|&)\s+){_GAP})*"
-_LEADS = r"(?:according\sto|as\s\w+\s(?:by|at|in|on)|see|sources?:?|links?:?|at|by|from|here:?|on|via)"
-_POINTER = re.compile(
-    rf"""[(\[<]\s?(?:{_LEADS}\s?)?{_GAPS}\s?[)\]>]
-    | [,;:\u2013\u2014]?\s?\b(?:please\s)?(?:see|read|visit)\s(?:also\s)?{_GAPS}[^.;!?]*
-    | (?:[,;:\u2013\u2014]\s?)?\b{_LEADS}\s{_GAPS}(?!\s?,) | \b{_LEADS}\s{_GAPS}\s?,
-    | (?<=\b(?:page|link|site))\s{_GAPS}""",
-    re.IGNORECASE | re.VERBOSE,
-)
-"""Words that only lead to addresses, with them and the comma after them."""
-_POINTING = re.compile(
-    "a|also|an|and|article|at|by|can|check|click|details|find|for|found|from|further|here|in|information|is|it|links?|"
-    "more|of|on|or|page|please|read|report|see|sources?|the|there|this|to|via|visit",
-    re.IGNORECASE,
-)
-"""A sentence that has no other words besides addresses only leads to them."""
-_BULLET = re.compile(r"^\s*(?:[-*\u2022]|\[?\d{1,2}[\].):])\s*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +198,7 @@ def read_response(answer: Answer, given: Sequence[str]) -> WrittenResponse:
 
     A site's bare name stays in the text where one of the given pages is of that site.
     """
-    known = {same_address(url): url for url in reversed(given)}
+    known = {same_address(url): url for url in reversed(given)}  # of two spellings the first given stays
     sites = {host_of(url).removeprefix("www.") for url in given}
     said = clean(answer.text).replace(_GAP, "")
     body = without_links(said, instead=_GAP, spare=lambda name: name.lower().removeprefix("www.") in sites)
@@ -224,9 +222,6 @@ def _without_gaps(line: str) -> str:
         plain = re.sub(r"\s+(?=[.,;:!?])", "", plain).lstrip(" ,;:") if _GAP in sentence else plain
         kept.append(plain if plain[:1] == sentence[:1] else plain[:1].upper() + plain[1:])
     return " ".join(filter(None, kept))
-
-
-_STEPS = ("pictures", "queries", "evidence", "facts", "no-facts", "no-search")
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +278,7 @@ class Correction(BaseRegime):
         return self.settings.results
 
     def ceiling(self, prompts: int) -> int:
-        """The descriptions, the queries, every page that may be chosen, and one a prompt."""
+        """The descriptions, the queries, every page that may be chosen, and one per prompt."""
         settings = self.settings
         pages = max(settings.pages, settings.pages_text + settings.pages_image)
         searching = 1 + len(PRIORITIES) * min(pages, settings.links) if settings.retrieval else 0
@@ -321,7 +316,7 @@ class Correction(BaseRegime):
         set_up = NotedEvent(name="settings", values={**settings.model_dump(), **found})
         events: list[Event] = [set_up, *pictures.events]
         if not (case.slots.get("post", "").strip() or pictures.texts):
-            # The text is not at hand: whatever a model wrote, it would be about nothing.
+            # The text is missing: whatever a model wrote, it would be about nothing.
             silent = [Response(prompt=prompt.id, status=Status.NONE, text="") for prompt in case.prompts]
             return Outcome(silent, [*events, NotedEvent(name="no-post")])
         evidence = None

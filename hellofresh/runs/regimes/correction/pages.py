@@ -39,6 +39,19 @@ from hellofresh.runs.regimes.correction.post import (
 )
 from hellofresh.tasks.transcripts import STANCES, AskedEvent, Event, NotedEvent, QuotedEvent, ReadEvent, SearchedEvent
 
+opened_encoder = cache(open_encoder)
+"""The encoder of a name, opened once; raises `UsageError` if what it needs is not installed."""
+_WORDS_COMPARED = 2000  # what an encoder reads of a page at most, several times over
+_LIMITED_CHARACTERS = 150  # with the longest group of domains it stays within providers' 400 characters
+EXTRACTOR = "extractor"
+_TOKENS_A_WORD = 1.5  # of a quotation in most languages
+_LABEL = re.compile(r"^\W{0,4}(REFUTES|SUPPORTS|QUOTES|CONTEXT|NONE)\b\W{0,4}(?=:|\s|$)[:\s]*", re.IGNORECASE)
+_KINDS = {"refutes": "refuting", "supports": "supporting", "quotes": "reported", "context": "context"}
+_AROUND = " \t\"'`*\u201c\u201d\u2018\u2019\u00ab\u00bb-"
+_STRAIGHT = str.maketrans(
+    {"\u201c": '"', "\u201d": '"', "\u2018": "'", "\u2019": "'", "\u2013": "-", "\u2014": "-", "\n": " "}
+)
+
 
 @dataclass(frozen=True, slots=True)
 class TextRelevance:
@@ -56,12 +69,6 @@ class TextRelevance:
         of_posts = dict(zip(posts, self.encoder.queries(posts), strict=True))
         of_pages = dict(zip(pages, self.encoder.passages(pages), strict=True))
         return [round(float(np.dot(of_posts[post], of_pages[page])), 4) for post, page in pairs]
-
-
-opened_encoder = cache(open_encoder)
-"""The encoder of a name, opened once; raises `UsageError` if what it needs is not installed."""
-_WORDS_COMPARED = 2000
-_LIMITED_CHARACTERS = 150
 
 
 @dataclass(slots=True, kw_only=True)
@@ -292,16 +299,6 @@ class PageSearch:
         return used
 
 
-EXTRACTOR = "extractor"
-_TOKENS_A_WORD = 1.5
-_LABEL = re.compile(r"^\W{0,4}(REFUTES|SUPPORTS|QUOTES|CONTEXT|NONE)\b\W{0,4}(?=:|\s|$)[:\s]*", re.IGNORECASE)
-_KINDS = {"refutes": "refuting", "supports": "supporting", "quotes": "reported", "context": "context"}
-_AROUND = " \t\"'`*\u201c\u201d\u2018\u2019\u00ab\u00bb-"
-_STRAIGHT = str.maketrans(
-    {"\u201c": '"', "\u201d": '"', "\u2018": "'", "\u2019": "'", "\u2013": "-", "\u2014": "-", "\n": " "}
-)
-
-
 @dataclass(frozen=True, slots=True)
 class PageEvidence:
     """The evidence from one page.
@@ -379,6 +376,7 @@ def read_evidence(link: Link, text: str, said: str, settings: CorrectionSettings
     missing = 0
     for kind, quote in _quotes(said):
         page, wanted = text.translate(_STRAIGHT), " ".join(quote.translate(_STRAIGHT).split())
+        # short quotes are found in any page
         start = page.find(wanted) if word_count(wanted) >= settings.quote_least else -1
         found = "" if start < 0 else whole_sentences(text, start, start + len(wanted), settings.quote_most)
         if not found:

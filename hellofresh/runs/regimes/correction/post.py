@@ -29,6 +29,48 @@ from hellofresh.runs.regimes._reading import is_refusal
 from hellofresh.tasks.images import Image, Media, media_of
 from hellofresh.tasks.transcripts import AskedEvent, Event, NotedEvent
 
+_DOT = r"[.\uff0e\u3002\uff61]"
+_SUFFIXES = (
+    "com|org|net|edu|gov|mil|int|info|biz|io|co|me|tv|news|online|site|xyz|top|club|shop|store|app|dev|live|link|click|"
+    "example|invalid|test|eu|uk|us|ca|au|de|fr|ru|cn|in|br|jp|nl|it|es|ch|at|be|se|no|fi|dk|pl|ie|nz|za|ng|ke|mx|tk|ly|gl"
+)
+_REST = r"""[^\s<>"'`\u201c\u201d|\\^{}\[\]]*"""
+_LINK = re.compile(
+    rf"""
+    !?\[(?P<said>[^\[\]\n]{{0,300}})\]\(\s*<?(?P<target>[^()\s<>]+(?:\([^()\s]*\)[^()\s<>]*)?)>?[^()\n]{{0,200}}\)
+    | <?(?P<address>\b(?:[a-z][a-z0-9+.-]{{1,20}}://|www{_DOT})[^\s<>"'`\u201c\u201d\u00ab\u00bb|\\^{{}}\[\]]+)>?
+    | \b(?P<scheme>(?:javascript|data|mailto|vbscript|magnet|tel):[^\s<>"']+)
+    | (?<![\w@./-])(?P<bare>(?:[^\W_](?:[\w-]{{0,62}}[^\W_])?{_DOT})+
+      (?:(?:{_SUFFIXES}|xn--[a-z0-9-]+)\b(?:[:/?\#]{_REST})? | [a-z]{{2,24}}(?::\d{{2,5}}\b|/[^\W_]){_REST}))
+    | (?<![\w@./-])(?P<number>\d{{1,3}}(?:\.\d{{1,3}}){{3}}(?::\d{{2,5}}\b|/[^\W_]){_REST})
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_TRAILING = ".,;:!?'\")]}*_\u2019\u201d\u3002"
+_MOST, _MOST_NESTED = 2000, 10  # posts of hostile users must not take a regular expression's time
+DESCRIBER = "describer"
+_CHARACTERS = 2000
+_LINE_CHARACTERS = 300  # a line in a picture, or a name; what is longer is not one
+_CAPTION_TOKENS = 100
+# The steps that question a caption, each with the answer of one that holds.
+_EXAM, _EXAM_TOKENS = {"shows": "yes", "adds": "no"}, 15
+_DESCRIPTION_TOKENS = 250
+_GIVEN, _CAPTION, _MERGED, _DIRECT, _UNMERGED = "alternative text", "caption", "merged", "direct", "unmerged"
+_PAPER_LINES = ("a line of some words",) * 4
+_LEAST_SURNAME = 4  # shorter last names are often words, such as Li or May
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_DAYS = {"today": 0, "tonight": 0, "yesterday": -1, "last night": -1, "tomorrow": 1}
+_NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "ten": 10}
+_RELATIVE = re.compile(
+    rf"\b(?P<day>{'|'.join(_DAYS)})\b|\b(?P<which>last|this|next)\s(?P<unit>week|month|year|{'|'.join(_WEEKDAYS)})\b"
+    rf"|\b(?P<number>\d{{1,3}}|{'|'.join(_NUMBERS)})\s(?P<ago>day|week|month|year)s?\sago\b",
+    re.IGNORECASE,
+)
+_EMOJI = re.compile(
+    "[\U0001f000-\U0001faff\u2600-\u27bf\u2190-\u21ff\u2b00-\u2bff\u3030\u303d\u3297\u3299\ufe0f\u200d\u20e3"
+    "\U000e0020-\U000e007f]+"
+)
+
 
 class CorrectionSettings(RegimeSettings):
     """How a post is corrected.
@@ -56,7 +98,7 @@ class CorrectionSettings(RegimeSettings):
         sites: `rated`: only publishers with a priority; on a corpus of this machine, all. `any`: all, those without a
             rating as of low priority. Satire, questionable sources and conspiracy sites never.
         site_groups: 0: one general search a query, whose results are filtered by publisher; else each query is searched
-            for within the domains of each priority, in at most so many groups of 15 domains, where the provider can.
+            for within the domains of each priority, in at most this many groups of 15 domains, where the provider can.
         image_similarity: least share of keypoints that a page's picture must have in common with the post's, where the
             page was found by a picture; 0 where pictures are not compared.
         image_query: whether a reverse image search is narrowed by the first query, where the service takes both.
@@ -112,27 +154,6 @@ class CorrectionSettings(RegimeSettings):
     words: int = Field(default=100, ge=10, le=1000)
 
 
-_DOT = r"[.\uff0e\u3002\uff61]"
-_SUFFIXES = (
-    "com|org|net|edu|gov|mil|int|info|biz|io|co|me|tv|news|online|site|xyz|top|club|shop|store|app|dev|live|link|click|"
-    "example|invalid|test|eu|uk|us|ca|au|de|fr|ru|cn|in|br|jp|nl|it|es|ch|at|be|se|no|fi|dk|pl|ie|nz|za|ng|ke|mx|tk|ly|gl"
-)
-_REST = r"""[^\s<>"'`\u201c\u201d|\\^{}\[\]]*"""
-_LINK = re.compile(
-    rf"""
-    !?\[(?P<said>[^\[\]\n]{{0,300}})\]\(\s*<?(?P<target>[^()\s<>]+(?:\([^()\s]*\)[^()\s<>]*)?)>?[^()\n]{{0,200}}\)
-    | <?(?P<address>\b(?:[a-z][a-z0-9+.-]{{1,20}}://|www{_DOT})[^\s<>"'`\u201c\u201d\u00ab\u00bb|\\^{{}}\[\]]+)>?
-    | \b(?P<scheme>(?:javascript|data|mailto|vbscript|magnet|tel):[^\s<>"']+)
-    | (?<![\w@./-])(?P<bare>(?:[^\W_](?:[\w-]{{0,62}}[^\W_])?{_DOT})+
-      (?:(?:{_SUFFIXES}|xn--[a-z0-9-]+)\b(?:[:/?\#]{_REST})? | [a-z]{{2,24}}(?::\d{{2,5}}\b|/[^\W_]){_REST}))
-    | (?<![\w@./-])(?P<number>\d{{1,3}}(?:\.\d{{1,3}}){{3}}(?::\d{{2,5}}\b|/[^\W_]){_REST})
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-_TRAILING = ".,;:!?'\")]}*_\u2019\u201d\u3002"
-_MOST, _MOST_NESTED = 2000, 10
-
-
 @dataclass(frozen=True, slots=True)
 class Unlinked:
     """A text without addresses, and the addresses that were in it, in order, each once."""
@@ -183,17 +204,6 @@ def same_address(url: str) -> str:
         return PageAddress.parse(url if "://" in url else f"https://{url}").url.split("://", 1)[1].rstrip("/")
     except AddressError:
         return ""
-
-
-DESCRIBER = "describer"
-_CHARACTERS = 2000
-_LINE_CHARACTERS = 300
-_CAPTION_TOKENS = 100
-_EXAM, _EXAM_TOKENS = {"shows": "yes", "adds": "no"}, 15
-"""The steps that question a caption, each with the answer of one that holds."""
-_DESCRIPTION_TOKENS = 250
-_GIVEN, _CAPTION, _MERGED, _DIRECT, _UNMERGED = "alternative text", "caption", "merged", "direct", "unmerged"
-_PAPER_LINES = ("a line of some words",) * 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,11 +278,11 @@ def _reader(lines: int) -> RapidOcr:
 async def describe(case: Case, settings: CorrectionSettings, tools: PictureTools | None = None) -> DescribedPictures:
     """Describe a post's pictures; nothing where vision is off.
 
-    A picture that is not at hand has the description that came with the post, or none.
+    A picture that is missing has the description that came with the post, or none.
 
     Raises:
-        UsageError: if a picture is at hand, and a package is missing.
-        ConfigError, DataError: if a picture is at hand, and the source of people cannot be used.
+        UsageError: if there is a picture, and a package is missing.
+        ConfigError, DataError: if there is a picture, and the source of people cannot be used.
         RunError: if the describer cannot see and would have to.
     """
     media = media_of(case.sample)[: settings.pictures] if settings.vision else ()
@@ -341,7 +351,7 @@ class _Describer:
             found.events.append(asked)
             answers.append(re.sub(r"\W+.*", "", said.lstrip(" *\"'"), flags=re.DOTALL).casefold())
         if answers != list(_EXAM.values()):
-            found.problem = "the caption did not stand its examination"
+            found.problem = "the caption failed its check"
         return not found.problem
 
     async def _merge(self, number: int, found: _Findings) -> tuple[str, str]:
@@ -395,9 +405,6 @@ def _noted(number: int, text: str, source: str, image: Image, found: _Findings) 
     return NotedEvent(name="picture", values=values)
 
 
-_LEAST_SURNAME = 4
-
-
 def names_person(text: str, name: str, *, by_surname: bool = False) -> bool:
     """Whether a text has a person's whole name, or the last part of it if asked and it has at least four letters."""
     spoken, wanted = (re.findall(r"\w+", _unaccented(part)) for part in (text, name))
@@ -407,16 +414,6 @@ def names_person(text: str, name: str, *, by_surname: bool = False) -> bool:
 
 def _unaccented(text: str) -> str:
     return "".join(char for char in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(char))
-
-
-_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_DAYS = {"today": 0, "tonight": 0, "yesterday": -1, "last night": -1, "tomorrow": 1}
-_NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "ten": 10}
-_RELATIVE = re.compile(
-    rf"\b(?P<day>{'|'.join(_DAYS)})\b|\b(?P<which>last|this|next)\s(?P<unit>week|month|year|{'|'.join(_WEEKDAYS)})\b"
-    rf"|\b(?P<number>\d{{1,3}}|{'|'.join(_NUMBERS)})\s(?P<ago>day|week|month|year)s?\sago\b",
-    re.IGNORECASE,
-)
 
 
 def relative_days(text: str, posted: date) -> Mapping[str, str]:
@@ -447,12 +444,6 @@ def _moved(posted: date, unit: str, number: int, *, whole: bool) -> str:
         start = posted - timedelta(posted.weekday())
         return f"{start + timedelta(weeks)} to {start + timedelta(weeks + 6)}"
     return str(start + timedelta(weeks))
-
-
-_EMOJI = re.compile(
-    "[\U0001f000-\U0001faff\u2600-\u27bf\u2190-\u21ff\u2b00-\u2bff\u3030\u303d\u3297\u3299\ufe0f\u200d\u20e3"
-    "\U000e0020-\U000e007f]+"
-)
 
 
 def shown_post(case: Case, pictures: DescribedPictures) -> Mapping[str, str]:

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from hellofresh.results.board.schema import TABLES, AddedTable
 from hellofresh.results.split.panel import Panel
 from hellofresh.results.split.tables import CeilingRow
 from hellofresh.stats.arrays import Floats
@@ -50,11 +51,16 @@ def reached(
     return {name: (float(values.mean()), limits[name][0], limits[name][1]) for name, values in found.items()}
 
 
-def ceilings(panel: Panel) -> Iterator[CeilingRow]:
+def ceilings(panel: Panel | None) -> Iterator[CeilingRow]:
     """The ceiling of a split with labels; nothing where ratings say too little of its samples."""
+    if panel is None:
+        return
     chance, error = panel.known("chance"), panel.known("chance_error")
     where = np.isfinite(chance) & np.isfinite(error)
     if panel.task.classes and not panel.is_one_class(where):
         found = reached(panel.task, panel.labels[where], chance[where], error[where])
         counts = int(where.sum()), len(panel.labels)
         yield from (CeilingRow(name, *values, *counts) for name, values in found.items())
+
+
+CEILINGS = AddedTable(TABLES["ceilings"], lambda split: ceilings(split.panel), of_labels=ceilings)

@@ -15,21 +15,22 @@ from typing import Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from collectors.claims.reviews import ReviewRating
 from hellofresh.core.errors import ConfigError
 from hellofresh.core.files import model_fault, parse_toml
 from hellofresh.core.strict import Strict
+from hellofresh_parts.claims.reviews import ReviewRating
 
 CLASSES = ("false", "mixed", "true")
 _BREAKS = re.compile(r"[:\uff1a|\[\]()\uff08\uff09\u3010\u3011.!?\u2026\u3002\uff1f\uff01\u2013\u2014\u0964]|\s-+\s")
 _ANNOUNCED = re.compile(
     r"(?:(?:is|was|are|were) )?(?:rated|ruled|verdict|rating|fact[- ]?check(?:ed)?|faktencheck)(?:\W+|$)"
 )
+# A text that ends with who says it is speech, and its first word may be the speaker's.
 _ATTRIBUTED = re.compile(
     r"[,;\u2013-]\s*(?:said|says|tweeted|wrote|diz|disse|afirma|dice|dijo|sagt|sagte|dit|affirme)\s+[^,.]{2,40}\.?\s*$"
 )
-"""A text that ends with who says it is speech, and its first word may be the speaker's."""
 _PARTS = re.compile(r"\s[-\u2010-\u2015]+\s|[:|/;,.!()\[\]\u2014\u3002\uff1a]")
+# What is said around a verdict without changing it.
 _ABOUT = re.compile(
     r"^(?:(?:it|this|that|these|those|the) )?"
     r"(?:(?:claim|statement|post|story|video|image|photo|picture|quote|news|information|allegation|rumou?r|headline|"
@@ -38,7 +39,6 @@ _ABOUT = re.compile(
     r"(?: (?:it|this|is|as|was))*:? "
     r"|^(?:completely|totally|entirely|absolutely|utterly|definitely|demonstrably|blatantly|100%|100 %) "
 )
-"""What is said around a verdict without changing it."""
 _SIGNS = re.compile(r"[\u200b-\u200f\u2060\ufeff\u00ad\ufe00-\ufe0f]")
 _CROSSES, _TICKS = (
     frozenset("\u274c\u274e\u2717\u2718\u2716\U0001f6ab\U0001f44e"),
@@ -120,7 +120,7 @@ class _Words(Strict):
         words = [word for word, _ in self._listed()]
         twice = sorted(word for word, times in Counter(words).items() if times > 1)
         if twice:
-            raise ValueError(f"there twice: {', '.join(twice)}")
+            raise ValueError(f"listed twice: {', '.join(twice)}")
         return self
 
 
@@ -208,7 +208,7 @@ class VerdictTable:
     @classmethod
     def load(cls, path: Path | None = None) -> Self:
         """Read a table; the project's own if left out; raises ConfigError if it is damaged."""
-        content = path.read_bytes() if path else files("collectors.claims").joinpath("verdicts.toml").read_bytes()
+        content = path.read_bytes() if path else files("hellofresh_parts.claims").joinpath("verdicts.toml").read_bytes()
         try:
             return cls(_Table.model_validate(parse_toml(content)))
         except ValueError as error:

@@ -14,13 +14,13 @@ from hellofresh.core.quarters import Quarter, utc_text
 from hellofresh.releases.life.state import reveal
 from hellofresh.releases.publish.folder import publish_to_folder
 from hellofresh.results.board.build import build_board
-from hellofresh.results.ceiling import reached
 from hellofresh.results.scoring.reveal import publish_results
 from hellofresh.results.scoring.scores import score_quarter
 from hellofresh.results.split.tables import CeilingRow
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import get_task
+from hellofresh_parts.voters.ceiling import reached
 from leaderboard.components.scale import plain_scale
 from leaderboard.components.vega import interval_chart, scored
 from leaderboard.data.board import SplitKey, load_board
@@ -89,7 +89,7 @@ def test_the_ranking_shows_the_ceiling_once_labels_are_public(open_and_revealed:
     assert all(row.low <= row.value <= row.high and (row.samples, row.of) == (64, 72) for row in rows)
     edits = SplitKey("2023Q2", "wikipedia-edits")
     scale, said = with_ceiling(load_board(workspace.board), edits, plain_scale(edits.task))
-    assert scale.ceiling is None and "Ceiling: not known. Histories do not say" in str(said)
+    assert scale.ceiling is None and "Ceiling: unknown. Histories do not say" in str(said)
     scale, _ = with_ceiling(load_board(workspace.board), SplitKey("2023Q2", "x-notes"), plain_scale("x-notes"))
     drawn = interval_chart(scale, {**scored(["always-yes"], [scale.ceiling]), "kind": ["Baselines"]})
     assert {"x": rows[0].value, "said": "ceiling"} in [one["data"]["values"][0] for one in drawn.spec["layer"][2:]]

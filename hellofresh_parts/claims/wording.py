@@ -20,8 +20,8 @@ import numpy as np
 from hellofresh.core.errors import missing_extra
 from hellofresh.core.files import sha256_text
 
+# A word, a character of a script that is written without spaces, or a punctuation mark.
 _TOKEN = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+|[^\w\s]")
-"""A word, a character of a script that is written without spaces, or a punctuation mark."""
 _LONGEST = 4  # words of a beginning or an ending
 _FOLDS, _FEWEST, _MOST = 5, 20, 20_000
 _TRUE = 2

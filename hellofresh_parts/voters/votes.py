@@ -18,7 +18,7 @@ from hellofresh.core.parquet import Table
 from hellofresh.stats.bridging import Ratings, Round, draw_raters, fit_round
 
 _NAMES = {"voter-id": "rater", "comment-id": "item"}
-_DRAWS = 40
+_DRAWS = 40  # enough for a spread within about a tenth of itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def read_votes(path: Path) -> tuple[list[str], Ratings]:
         times = rows["timestamp"].str.strip_chars().cast(pl.Float64, strict=False)
         if times.is_null().any():
             raise bad(
-                f"row {(times.is_null().arg_max() or 0) + 1:,} of {votes.height:,} has a timestamp that is no number"
+                f"row {(times.is_null().arg_max() or 0) + 1:,} of {votes.height:,} has a timestamp that is not a number"
             )
         votes = votes.with_columns(times).sort("timestamp", "vote")  # of two votes at once the higher one counts
     kept = votes.unique(["rater", "item"], keep="last", maintain_order=True).sort("item", "rater")

@@ -28,23 +28,20 @@ from hellofresh.stats.bridging import LEVELS, Bridging, trusted_ratings
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-LEAST_PARTNERS = 4
+LEAST_PARTNERS = 4  # friends who like the same posts come in twos and threes
 LEAST_SHARED = 5
 """Minimum shared posts of a pair to be tested."""
+# Maximum early raters of a post: more famous posts are uninformative about a pair, and the most costly.
 _MOST_FAMOUS = 300
-"""Maximum early raters of a post: more famous posts are uninformative about a pair, and the most costly."""
+# So many pairs of honest raters are found by chance among all of them, of whom `LEAST_PARTNERS` hardly share one.
 _LEVEL = 1.0
-"""So many pairs of honest raters are found by chance among all of them, of whom `LEAST_PARTNERS` hardly share one."""
-_JOINING = 0.001
-"""Family-wise chance of wrongly finding a post to be pushed, or a rater to push such posts."""
+_JOINING = 0.001  # Family-wise chance of wrongly finding a post to be pushed, or a rater to push such posts
+# Maximum share of the pairs of raters and posts of a part that are ratings, for it to be a language and not a ring.
 _MOST_TOGETHER = 0.6
-"""Maximum share of the pairs of raters and posts of a part that are ratings, for it to be a language and not a ring."""
+# Maximum parts of raters, minimum ratio of a part's singular value to the first, and minimum raters and share.
 _PARTS, _APART, _LEAST_PART = 12, 0.7, (40, 0.025)
-"""Maximum parts of raters, minimum ratio of a part's singular value to the first, and minimum raters and share."""
-_STEPS = 5
-"""Steps of the search for parts, enough for well-separated parts to converge."""
-_MEETINGS, _PAIRS = 10_000_000, 200_000
-"""Meetings, and pairs, per block."""
+_STEPS = 5  # steps of the search for parts, enough for well-separated parts to converge
+_MEETINGS, _PAIRS = 10_000_000, 200_000  # meetings, and pairs, per block
 
 
 @dataclass(frozen=True, slots=True, eq=False)
