@@ -84,6 +84,7 @@
     const status = place.querySelector("[role=status]");
     const opened = place.querySelector("#sample");
     const shown = place.querySelector("table.hf-samples");
+    const titles = [...shown.tHead.rows[0].cells].map((cell) => cell.textContent); // rows have the page's own columns
     const numbers = new Map(data.systems.map(([origin], at) => [origin, at]));
     const columns = Object.entries(data.samples);
     const rows = data.samples.id.map((id, at) => {
@@ -111,7 +112,7 @@
       list();
     }
     const find = el("input", { type: "search", id: "hf-search", maxlength: 100, autocomplete: "off", spellcheck: "false" });
-    tools.append(el("div", {}, el("label", { for: "hf-search" }, "Search in texts"), find));
+    tools.append(el("div", {}, el("label", { for: "hf-search" }, titles[0] === "Text" ? "Search in texts" : "Find a sample"), find));
     find.addEventListener("input", () => {
       clearTimeout(timer);
       timer = setTimeout(() => change("search", find.value.trim(), false), 120);
@@ -158,12 +159,12 @@
         status.append(" ", clear);
       }
       const labelled = [["text", "Label"], ["number", "Right"]].slice(0, data.classes.length ? 2 : 0);
-      const dated = [["text", "Period"]].slice(0, shown.tHead.rows[0].cells.length - labelled.length - 2); // as in the page
-      const heads = [["name", "Text"], ...labelled, ...dated, ["text", "Sample"]];
+      const [dated, own] = ["Period", "Sample"].map((title) => (titles.lastIndexOf(title) > 0 ? [["text", title]] : []));
+      const heads = [["name", titles[0]], ...labelled, ...dated, ...own];
       const lines = listed.slice(0, most).map((row) => {
         const way = el("a", { href: address(row) }, html(row.gist, "span"));
         const more = [label(row), row.judged ? `${row.right} of ${row.judged}` : "–"].slice(0, labelled.length);
-        return [[way, row.small ? html(row.small, "span") : null], ...more, ...dated.map(() => row.period), row.id];
+        return [[way, row.small ? html(row.small, "span") : null], ...more, ...dated.map(() => row.period), ...own.map(() => row.id)];
       });
       const made = table("hf-samples hf-opens", "Samples", heads, lines);
       shown.tBodies[0].replaceWith(made.tBodies[0]);

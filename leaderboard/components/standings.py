@@ -400,7 +400,7 @@ _COLUMNS = (
     ),
     BoardColumn(
         "Bootstrap", "number", "the 95% interval by the bootstrap (BCa, 2,000 resamples of whole groups). The interval "
-        "that is drawn holds the truth more often; a box beside the search or below the chart draws this one instead.",
+        "that is drawn covers the true value more often; a box beside the search or under the chart draws this one.",
         _bootstrap, _nothing, (7, 5.5), known=lambda line: line.result.headline.bootstrap_low is not None,
     ),
     BoardColumn(

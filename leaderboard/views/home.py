@@ -160,15 +160,16 @@ def _deadline(visit: Visit, split: SplitKey) -> Html:
     days = board.days(open_now) if open_now else None
     way = inner_link(visit.links.to("submit", visit.chosen), "Take part")
     if open_now and days:
-        took = f": {open_now.edition} took predictions until {day(days.deadline)}; labels come on {day(days.reveals)}."
+        name = open_now.edition
+        took = f": {name} accepted predictions until {day(days.deadline)}; labels come on {day(days.reveals)}."
         takes: list[Html | str] = [
-            f": {open_now.edition} takes predictions from {day(days.opens)} until ",
+            f": {name} accepts predictions from {day(days.opens)} until ",
             until(days.deadline),
             ".",
         ]
         return el("p", way, by_state(days.deadline, takes, [took]), *_forecasts(visit, split.task))
     if is_frozen(split.edition):
-        return el("p", way, ": a frozen data set takes predictions at any time.")
+        return el("p", way, ": a frozen data set accepts predictions at any time.")
     last = board.days(split._replace(kind=MAIN))
     after = f" The last quarter's answers were revealed on {day(last.reveals)}." if last else ""
     return el("p", f"No quarter is open at the moment.{after}", *_forecasts(visit, split.task))

@@ -449,16 +449,18 @@ def sample_list(samples: Sequence[SampleRow], board: Board, split: SplitKey, lin
     """A table of samples of a split, each a link to the page that opens it."""
     known, marks = TASKS.get(split.task), marks_of(board, split)
     labelled, places = known is None or bool(known.classes), {key: at for at, key in enumerate(marks.ids)}
-    columns: list[Column] = [("name", "Text"), *([("text", "Label"), ("number", "Right")] if labelled else [])]
-    dated = not is_frozen(split.edition)  # a data set has one period
+    # Without texts, ids are the links; a data set has one period.
+    texts, dated = any(map(_is_readable, samples)), not is_frozen(split.edition)
+    columns: list[Column] = [("name", "Text" if texts else "Sample")]
+    columns += [("text", "Label"), ("number", "Right")] if labelled else []
+    columns += [*([("text", "Period")] if dated else []), *([("text", "Sample")] if texts else [])]
     rows: list[list[Cell]] = []
     for row in samples:
         at, (about, small) = places[row.id], gist(row)
         way = inner_link(links.to("samples", split, sample=row.id), about)
         more = [_label_name(row.label, split.task), _share(marks.right[at], marks.judged[at])] if labelled else []
-        more += [visible(row.period, 12)] if dated else []
-        rows.append([(way, small), *more, visible(row.id, 40)])
-    columns += [*([("text", "Period")] if dated else []), ("text", "Sample")]
+        more += [*([visible(row.period, 12)] if dated else []), *([visible(row.id, 40)] if texts else [])]
+        rows.append([(way, small), *more])
     return table("Samples", columns, rows, "hf-samples hf-opens", whole=True)
 
 

@@ -217,4 +217,4 @@ def test_the_address_without_a_page_opens_all_tasks_with_the_days_until_the_dead
     assert "Community Notes on X" in text(shown(app("../../etc")))
     said = text(shown(app("")))
     assert "Community Notes on X" in said and "Edits of Wikipedia paragraphs" in said
-    assert "Take part : 2026Q4 takes predictions from 22 January 2027 until 15 April 2027 (in 10 days)." in said
+    assert "Take part : 2026Q4 accepts predictions from 22 January 2027 until 15 April 2027 (in 10 days)." in said

@@ -78,7 +78,7 @@ def known_when(panel: Panel) -> AnalysisResult:
     swept = _swept(panel)
     if not swept:
         return missing(
-            "No system has searched up to several instants; run one with each of --set before=post, note and decision."
+            "No system has searched up to different times; run one with each of --set before=post, note and decision."
         )
     result, steps = Findings(panel), sum(len(its) - 1 for its in swept)
     if any(system.headline.too_early.any() for its in swept for system in its.values()):
@@ -91,7 +91,7 @@ def known_when(panel: Panel) -> AnalysisResult:
     for its in swept:
         _add_instants(result, panel, its, steps)
     if not result.marks:
-        return missing("No system answered the same samples of both classes up to several instants.")
+        return missing("No system answered the same samples of both classes with searches up to different times.")
     across = Axis("what could be known", intervals=False)
     title, of_shares = panel.task.headline.title, panel.task.headline.limits == (0.0, 1.0)
     up = Axis.share(title, result.marks, ticks=5) if of_shares else Axis(title, digits=1, ticks=5)
