@@ -57,6 +57,4 @@ _TASKS = (
     ),
     LivingTask("claims", _ABOUT_CLAIMS, "collectors.jobs:claims_jobs", (ClaimsAsked, ClaimsSettings)),
 )
-LIVING: Registry[LivingTask] = Registry(
-    "living task", "hellofresh.collectors", ((task.name, task) for task in _TASKS), lambda _, task: task.name
-)
+LIVING: Registry[LivingTask] = Registry("living task", "hellofresh.collectors", _TASKS)

@@ -239,7 +239,7 @@ class Settings(_Extended):
 
     @classmethod
     def _kinds(cls, names: Iterable[str]) -> Mapping[str, type[Strict]]:
-        return {name: kind for one in names for name, kind in plugins("hellofresh.settings", one).items()}
+        return {name: kind for one in names for name, kind in plugins("hellofresh.settings", one, type).items()}
 
     @model_validator(mode="after")
     def _own_site_is_not_read(self) -> Self:
