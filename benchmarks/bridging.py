@@ -43,9 +43,6 @@ from made.voters import VotersWorld, draw_liked, draw_voters, draw_written, writ
 from scipy.special import stdtrit
 from scipy.stats import spearmanr
 
-from collectors.notes.bridging import collect_bridging
-from collectors.notes.votes import fit_votes, read_votes
-from collectors.notes.writers import compare_writers
 from hellofresh.core.executors import asked_pool
 from hellofresh.core.quarters import Quarter
 from hellofresh.stats.bridging import (
@@ -59,7 +56,10 @@ from hellofresh.stats.bridging import (
     sampling,
     statuses,
 )
-from hellofresh.stats.rings import find_rings
+from hellofresh_parts.voters.fit import collect_bridging
+from hellofresh_parts.voters.rings import find_rings
+from hellofresh_parts.voters.votes import fit_votes, read_votes
+from hellofresh_parts.voters.writers import compare_writers
 
 TABLES = ("notes", "noteStatusHistory", "userEnrollment", "ratings")
 QUARTERS = (Quarter(2026, 1), Quarter(2026, 2), Quarter(2026, 3))

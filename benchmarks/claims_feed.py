@@ -21,8 +21,9 @@ from datetime import date, timedelta
 from multiprocessing import get_context
 from pathlib import Path
 
-from collectors.claims import ClaimsSettings, collect
 from hellofresh.core.quarters import Quarter
+from hellofresh_parts.claims.collect import collect
+from hellofresh_parts.claims.declared import ClaimsSettings
 
 REVIEWS = 100_000
 QUARTER = Quarter(2026, 2)

@@ -1,7 +1,8 @@
 """Collectors: they turn stored sources into candidates of living tasks.
 
 `LIVING` declares each living task once, with the settings whose options `hellofresh collect` accepts for it; those of
-other packages are named by entry points of the group `hellofresh.collectors`.
+other packages are named by entry points of the group `hellofresh.collectors`. `FITS` declares what is learnt from a
+dump of notes before they are collected (group `hellofresh.fits`).
 `release run` and `quarter run` collect every task whose sources are configured. Importing this package loads no
 collector, since help and completion must start quickly.
 """
@@ -11,8 +12,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from collectors.settings import (
-    ClaimsAsked,
-    ClaimsSettings,
     EditsAsked,
     EditsSettings,
     NotesAsked,
@@ -32,6 +31,8 @@ class LivingTask:
         jobs: `module:name` of the function that makes its jobs from a `collectors.jobs.JobRequest`.
         settings: classes of settings whose options `collect` accepts for it.
         snapshots: the task whose dumps `hellofresh archive` downloads for it; empty if nothing is downloaded.
+        bundled: `module:name` of the function that makes the jobs of its bundled sample in a workspace, for a release
+            without sources; empty if it has no sample, or `collectors.jobs.bundled_jobs` makes its jobs.
     """
 
     name: str
@@ -39,11 +40,11 @@ class LivingTask:
     jobs: str
     settings: tuple[type, ...]
     snapshots: str = ""
+    bundled: str = ""
 
 
 _ABOUT_MEDIA = "Collect Community Notes on posts with photos or videos, which x-notes leaves out."
 _ABOUT_POSTS = "Collect posts that got a helpful note and a second one, to be responded to."
-_ABOUT_CLAIMS = "Collect claims that fact-checkers reviewed, from feeds of ClaimReview or the Fact Check Tools API."
 _NOTES, _NOTES_JOBS = (NotesAsked, NotesSettings), "collectors.jobs:notes_jobs"
 _TASKS = (
     LivingTask("x-notes", "Collect Community Notes from a public dump.", _NOTES_JOBS, _NOTES, "x-notes"),
@@ -55,6 +56,28 @@ _TASKS = (
         "collectors.jobs:edits_jobs",
         (EditsAsked, EditsSettings, ReadingAsked),
     ),
-    LivingTask("claims", _ABOUT_CLAIMS, "collectors.jobs:claims_jobs", (ClaimsAsked, ClaimsSettings)),
 )
 LIVING: Registry[LivingTask] = Registry("living task", "hellofresh.collectors", _TASKS)
+
+
+@dataclass(frozen=True, slots=True)
+class NotesFit:
+    """What is learnt from a dump of Community Notes before its notes are collected, such as facts on their labels.
+
+    Attributes:
+        name: `hellofresh collect NAME` does it for a named dump.
+        about: one sentence for the help of `hellofresh collect`.
+        command: `module:name` of that command.
+        settings: classes of settings whose options it accepts.
+        configured: `module:name` of the function that does it for a quarter of the configured notes, unless nothing has
+            changed: given workspace, settings, quarter and progress, it returns a sentence on the outcome, or "".
+    """
+
+    name: str
+    about: str
+    command: str
+    settings: tuple[type, ...]
+    configured: str
+
+
+FITS: Registry[NotesFit] = Registry("fit of notes", "hellofresh.fits", ())

@@ -133,7 +133,7 @@ def read_dataset(dataset: DataSet, path: Path, *, language: str = "", part: bool
         seen[row.key] += 1
         unique.append(row if seen[row.key] == 1 else replace(row, key=f"{row.key}-{seen[row.key]}"))
     if repeated := len(rows) - len(seen):
-        warnings.append(f"{repeated} rows have the key of an earlier row; their keys got a number.")
+        warnings.append(f"{repeated} rows have the key of an earlier row; a number was added to their keys.")
     sources = [SourceFile(file.name, file.stat().st_size, sha256_file(file)) for file in files]
     labels = Counter(row.label for row in unique)
     return ReadDataSet(unique, {label: labels[label] for label in dataset.labels}, sources, warnings)
@@ -346,4 +346,4 @@ async def _fetch(
             if target.is_file() and sha256_file(target) == file.sha256:
                 continue
             if not await transfer.fetch(file.url, target):
-                raise SourceError("no such file any more", where=file.url, code="missing-source")
+                raise SourceError("the file no longer exists", where=file.url, code="missing-source")

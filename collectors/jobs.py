@@ -1,7 +1,7 @@
 """Jobs of collectors: for the command line, for configured sources, and for the bundled sample.
 
-A job lists the files and settings that determine its result, and collects when it is run. `notes_jobs`, `edits_jobs`
-and `claims_jobs` answer a `JobRequest` for the living tasks, as `collectors.LIVING` names them.
+A job lists the files and settings that determine its result, and collects when it is run. `notes_jobs` and `edits_jobs`
+answer a `JobRequest` for the living tasks, as `collectors.LIVING` names them.
 """
 
 from __future__ import annotations
@@ -16,10 +16,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, TypeVar
 
-from collectors import LIVING, claims, notes, sample, wikipedia
-from collectors.claims.feed import ADDRESS, daily_copies, feed_name, fetch_feed, fetch_reviews, reviews_name
-from collectors.notes.bridging import TABLES, BridgingReport, collect_bridging
-from collectors.notes.dump_files import find_shards
+from collectors import LIVING, notes, sample, wikipedia
 from collectors.notes.snapshot import PUBLIC_URL, newest_snapshot
 from collectors.settings import NotesAsked, defaults_of, settings_from
 from collectors.wikipedia.source import EditSampling, LiveSource, check_contact, read_titles
@@ -33,7 +30,7 @@ from hellofresh.core.errors import (
     UsageError,
     missing_extra,
 )
-from hellofresh.core.executors import Pool, asked_pool, process_pool
+from hellofresh.core.executors import Pool, asked_pool
 from hellofresh.core.files import sha256_file
 from hellofresh.core.makers import makers
 from hellofresh.core.quarters import Quarter
@@ -42,8 +39,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.web.pictures import MediaPictures, open_pictures
 from hellofresh.evidence.web.store import user_agent
 from hellofresh.releases.candidates import Collection
-from hellofresh.releases.collection import CollectionJob, stamp
-from hellofresh.releases.draw.escrow import Escrow
+from hellofresh.releases.collection import CollectionJob
 from hellofresh.releases.life.manifest import BUNDLED
 from hellofresh.tasks import TASKS
 
@@ -132,26 +128,6 @@ def edits_job(
     return CollectionJob(_EDITS, quarter, kind, files, asdict(settings) | _PENDING[pending], collect)
 
 
-def claims_job(
-    quarter: Quarter,
-    feeds: Sequence[Path],
-    settings: claims.ClaimsSettings,
-    *,
-    kind: str = DUMP,
-    days: Mapping[Path, str] | None = None,
-    pending: bool = False,
-) -> CollectionJob:
-    """Claims reviewed in a quarter, from feeds of reviews, some of them copies of known days."""
-
-    def collect(progress: Progress) -> Collection:
-        return claims.collect(quarter, feeds, settings, days=days, progress=progress, pending=pending)
-
-    files = [*feeds, *([settings.verdicts] if settings.verdicts else [])]
-    return CollectionJob(
-        TASKS["claims"], quarter, kind, files, claims.claims_parameters(settings) | _PENDING[pending], collect
-    )
-
-
 def live_edits_job(
     workspace: Workspace,
     quarter: Quarter,
@@ -190,15 +166,16 @@ def bundled_files(workspace: Workspace) -> tuple[Path, Path, Path]:
 
 
 def bundled_jobs(workspace: Workspace) -> list[CollectionJob]:
-    """The tasks of each quarter of the bundled sample; labels of notes have facts where ratings are fitted."""
-    (dump, history, feed), jobs = bundled_files(workspace), []
+    """The tasks of the bundled samples, by quarter; labels of notes have facts where ratings are fitted."""
+    (dump, history, _), jobs = bundled_files(workspace), []
     source = notes.NotesSource(dump, bridging=tuple(workspace.bridgings()))
     for quarter in sample.QUARTERS:
         jobs.append(notes_job(workspace, quarter, source, notes.NotesSettings(), kind=BUNDLED))
         jobs.append(edits_job(quarter, [history], wikipedia.EditsSettings(), kind=BUNDLED))
-        if quarter in sample.CLAIMS_QUARTERS:
-            jobs.append(claims_job(quarter, [feed], claims.ClaimsSettings(), kind=BUNDLED))
-    return jobs
+    for living in LIVING.values():
+        if living.bundled:
+            jobs += resolve_name(living.bundled)(workspace)
+    return sorted(jobs, key=lambda job: job.quarter)
 
 
 def configured_jobs(
@@ -292,7 +269,7 @@ def configured_notes_source(workspace: Workspace, settings: Settings) -> notes.N
         dump = newest_snapshot(folder, base_url, before=date.fromisoformat(dump.name))
     if dump is None:
         raise ConfigError(
-            f"[sources.x-notes] names no dump, and no whole snapshot from {base_url} is there",
+            f"[sources.x-notes] names no dump, and there is no complete snapshot from {base_url}",
             where=str(folder),
             expected="a folder named by its day, with the manifest of a finished download",
             fix="Take one first: hellofresh archive x-notes (with --ratings to count votes). Or name a folder as dump.",
@@ -312,51 +289,6 @@ def fault_of_dump(dump: Path, settings: Settings) -> HelloFreshError | None:
     except SourceError as error:
         return error
     return None
-
-
-def collect_ratings(workspace: Workspace, dump: Path, quarter: Quarter, **options: Any) -> BridgingReport:
-    """Fit a dump's ratings into the workspace's table of a quarter; options as of `collect_bridging`."""
-    return collect_bridging(
-        dump,
-        quarter,
-        output=workspace.bridging(quarter),
-        folder=workspace.root / "private" / "ratings",
-        key=bytes.fromhex(Escrow.of_workspace(workspace).salt("participants")),
-        **options,
-    )
-
-
-def configured_ratings(workspace: Workspace, settings: Settings, quarter: Quarter, progress: Progress) -> str:
-    """Fit the ratings of the configured notes unless nothing has changed; returns a sentence on the outcome, or ''.
-
-    Raises:
-        HelloFreshError: if a file is broken.
-    """
-    source = configured_notes_source(workspace, settings)
-    if source is None or settings.sources.x_notes is None:
-        return ""
-    shards = {table: find_shards(source.dump, table.stem, table.subfolder) for table in TABLES}
-    if not shards[TABLES[-1]]:
-        fix = "set ratings = true under [sources.x-notes], or run: hellofresh archive x-notes --ratings"
-        return f"no voters are fitted for {quarter}: the dump has no ratings. To download them, {fix}"
-    claimed = settings.sources.x_notes.claimed
-    names = sorted(Path(claimed).glob("*.json")) if claimed else []
-    files = [*(shard.path for found in shards.values() for shard in found), *names]
-    inputs = [*(stamp(path) for path in files), *sorted(source.columns.items())]
-    stage = Stage.of(workspace, f"ratings/{quarter}", inputs, makers(collect_bridging.__module__))
-    if stage.is_current():
-        return ""
-    # Another process for a single shard takes longer to start than to read it.
-    pool = process_pool(min(2, os.cpu_count() or 1)) if len(shards[TABLES[-1]]) > 1 else None
-    more = {"claims": Path(claimed) if claimed else None, "aliases": source.aliases}
-    try:
-        found = collect_ratings(workspace, source.dump, quarter, pool=pool, progress=progress, **more)
-    except SourceError as error:
-        if error.code not in {"no-ratings", "too-few-ratings"}:
-            raise
-        return f"no voters are fitted for {quarter}: {error.what}"
-    stage.record([workspace.bridging(quarter)])
-    return f"{found.ratings:,} ratings fitted: {found.fitted:,} of {found.notes:,} notes of {quarter} have an intercept"
 
 
 def notes_source(
@@ -448,53 +380,3 @@ def live_source(
         sampling=EditSampling(**{field: said[name] for name, field in _SAMPLING.items() if name in said}),
         **{field: said[name] for name, field in _LIMITS.items() if name in said},
     )
-
-
-def claims_jobs(request: JobRequest) -> list[CollectionJob]:
-    """Claims from the feeds and publishers that a command names, else from the configured ones, if any."""
-    if not request.asked:
-        return _configured_claims(request)
-    options, quarter = request.options, request.options.quarter
-    folder = request.workspace.raw("claims", str(quarter))
-    if not options.feed and not options.api:
-        raise UsageError(
-            "no source of reviews",
-            expected="--feed FILE or --api SITE",
-            fix="docs/sources.md says where feeds are.",
-            code="no-source",
-        )
-    feeds = [
-        *(fetch_feed(place, folder, progress=request.progress) for place in options.feed),
-        *(fetch_reviews(site, quarter, folder, progress=request.progress) for site in options.api),
-    ]
-    chosen = settings_from(claims.ClaimsSettings, options)
-    return [claims_job(quarter, feeds, chosen, pending=options.pending)]
-
-
-def _configured_claims(request: JobRequest) -> list[CollectionJob]:
-    """Claims from the configured sources, which are fetched daily from a quarter's first day on.
-
-    A feed may hold only the newest reviews, so each day's copy is kept, and all copies are collected.
-    """
-    settings, quarter, pending = request.settings, request.options.quarter, request.options.pending
-    configured, afresh = settings.sources.claims, request.options.force
-    if configured is None:
-        return []
-    span = (quarter.start.date(), settings.release.calendar.rule.settles(quarter))
-    fetched: dict[str, Callable[[Path], Path]] = {
-        feed_name(place): partial(fetch_feed, place, progress=lambda _: None)
-        for place in configured.feed
-        if place.startswith(ADDRESS)
-    }
-    fetched |= {
-        f"{quarter}/{reviews_name(site)}": partial(fetch_reviews, site, quarter, progress=lambda _: None)
-        for site in configured.api
-    }
-    days: dict[Path, str] = {}
-    for name, fetch in fetched.items():
-        days |= daily_copies(request.workspace.raw("claims", "daily"), name, span, fetch, ask=afresh)
-    if afresh and not (now().date() >= span[1] or pending):
-        return []
-    feeds = [*(Path(place) for place in configured.feed if not place.startswith(ADDRESS)), *days]
-    chosen = claims.ClaimsSettings(tuple(configured.languages), configured.verdicts)
-    return [claims_job(quarter, feeds, chosen, days=days, pending=pending)] if feeds else []

@@ -66,7 +66,7 @@ def read_judged(importer: str, path: Path, criterion: str, columns: Columns | No
     else:
         about, read = IMPORTERS[importer]
         if criterion not in about:
-            raise UsageError(f"{importer} says nothing about {criterion}", expected=" or ".join(about), code="no-label")
+            raise UsageError(f"{importer} has no labels for {criterion}", expected=" or ".join(about), code="no-label")
         examples = list(read(path, criterion))
     if not examples:
         raise SourceError("no judged response", where=str(path), code="empty-source")
@@ -222,5 +222,5 @@ def read_claims(
     if not found:
         raise SourceError("no claim", where=str(path), expected="rows that fit --only", code="empty-source")
     if len({query.id for query in found.values()}) < len(found):
-        raise SourceError("an id is there twice", where=str(path), expected="an id for each", code="duplicate-id")
+        raise SourceError("an id appears twice", where=str(path), expected="an id for each", code="duplicate-id")
     return list(found.values())

@@ -39,10 +39,6 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
-def _tuple(value: object) -> tuple[object, ...]:
-    return tuple(cast("list[object]", value))
-
-
 def refuse_small(settings: object, task: str, **least: int) -> None:
     """Refuse a task's settings below their least values; raises ConfigError naming the first."""
     for name, value in least.items():
@@ -59,13 +55,8 @@ _ABOUT_DUMP = (
     "notes, posts and ratings: folder of the dump's TSV files, plain or zipped; wikipedia-edits: full-history XML "
     "(plain, gz, bz2, xz or 7z), or folders of it"
 )
-_DUMP = Option(_ABOUT_DUMP, "FILE|DIR", parse=Path, several=True)
-_API = Option(
-    "wikipedia-edits: a wiki's api.php, such as https://en.wikipedia.org/w/api.php; claims: query the Fact Check Tools "
-    "API for the reviews of these publishers, such as politifact.com",
-    "URL|SITE",
-    several=True,
-)
+DUMP = Option(_ABOUT_DUMP, "FILE|DIR", parse=Path, several=True)
+_API = Option("wikipedia-edits: a wiki's api.php, such as https://en.wikipedia.org/w/api.php", "URL", several=True)
 _NOTES = "notes and posts"
 _READING = "how dumps are read: wikipedia-edits, ratings"
 
@@ -74,7 +65,7 @@ _READING = "how dumps are read: wikipedia-edits, ratings"
 class NotesAsked:
     """Options that select notes and posts."""
 
-    dump: Annotated[tuple[Path, ...] | None, _DUMP] = None
+    dump: Annotated[tuple[Path, ...] | None, DUMP] = None
     download: Annotated[bool, Option("download a dump first, as 'hellofresh archive' does", group=_NOTES)] = False
     posts: Annotated[
         Path | None,
@@ -181,33 +172,6 @@ class ReadingAsked:
     ] = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RatingsAsked:
-    """Options that select ratings."""
-
-    dump: Annotated[tuple[Path, ...] | None, _DUMP] = None
-    table: Annotated[
-        Path | None,
-        Option(
-            "ratings: instead of --dump and --quarter, any votes as CSV with columns rater, item, vote",
-            "FILE",
-            parse=Path,
-        ),
-    ] = None
-    claims: Annotated[
-        Path | None,
-        Option(
-            "ratings: folder of the names that note writers claim, one JSON file each (docs/note-writers.md)",
-            "DIR",
-            parse=Path,
-        ),
-    ] = None
-    page: Annotated[
-        Path | None,
-        Option("ratings: also write the page of the quarter's note writers to this file", "FILE.html", parse=Path),
-    ] = None
-
-
 _LIVE = "wikipedia-edits: the live API of a wiki (your duties: docs/sources.md)"
 
 
@@ -215,7 +179,7 @@ _LIVE = "wikipedia-edits: the live API of a wiki (your duties: docs/sources.md)"
 class EditsAsked:
     """Options that select histories: dumps, or a wiki's API."""
 
-    dump: Annotated[tuple[Path, ...] | None, _DUMP] = None
+    dump: Annotated[tuple[Path, ...] | None, DUMP] = None
     api: Annotated[tuple[str, ...] | None, _API] = None
     contact: Annotated[str | None, Option("your e-mail or web address, sent to the wiki", "TEXT", group=_LIVE)] = None
     pages: Annotated[
@@ -304,28 +268,3 @@ class EditsSettings:
     def required_revisions(self, paragraphs: int) -> int:
         """N: the later revisions that an edit must survive in an article of this many paragraphs."""
         return self.base_revisions + paragraphs // self.paragraphs_per_revision
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimsAsked:
-    """Options that select reviews."""
-
-    api: Annotated[tuple[str, ...], _API] = ()
-    feed: Annotated[
-        tuple[str, ...],
-        Option("feeds of reviews: JSON or JSON lines, plain or gzip", "FILE|URL", several=True, group="claims"),
-    ] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimsSettings:
-    """Settings that decide which claims are kept; reviews without a language are kept only if all languages are."""
-
-    languages: Annotated[
-        tuple[str, ...],
-        Option("languages of reviews (default: all)", "CODE", several=True, read=_tuple, group="claims"),
-    ] = ()
-    verdicts: Annotated[
-        Path | None,
-        Option("your own table of verdicts by publisher (TOML)", "FILE", parse=Path, group="claims"),
-    ] = None

@@ -12,7 +12,7 @@ The rooms, from the top; imports point downwards only (import-linter holds it, s
    analyses, figures, and the board's tables.
 6. `judging`: rubrics, and how people, models and classifiers rate responses.
 7. `runs`: evaluating models with journaled, resumable runs; prompts, and regimes (how a system works on a sample).
-8. `submissions`: predictions that others hand in.
+8. `submissions`: predictions that others submit.
 9. `config`: `hellofresh.toml`, composed of the settings of each room.
 10. `releases` (frozen splits: drawn, revealed, published), `models` (clients of models), `rewards` (how good a
    response is, in numbers).

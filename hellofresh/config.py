@@ -6,6 +6,7 @@ misspelt key is not ignored.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -20,9 +21,9 @@ from pydantic import (
     model_validator,
 )
 
-from hellofresh.core.files import model_fault
+from hellofresh.core.errors import ConfigError
 from hellofresh.core.plugins import plugins
-from hellofresh.core.strict import SiteSettings, Strict, read_settings
+from hellofresh.core.strict import SiteSettings, Strict, read_settings, settings_fault
 from hellofresh.evidence.settings import WebSettings
 from hellofresh.models.tables import ModelTable, Name, ProviderTable
 from hellofresh.releases.settings import ReleaseSettings
@@ -48,7 +49,7 @@ class DailySettings(Strict):
     archive_days: int = Field(default=7, ge=1, le=90)
     """Days between snapshots of a source that keeps its dumps only for days."""
     opens: Literal["when asked", "by itself"] = "when asked"
-    """Whether a quarter waits for `hellofresh quarter open`, or opens on its day if nothing speaks against it."""
+    """Whether a quarter waits for `hellofresh quarter open`, or opens on its day if there are no warnings."""
     least_samples: int = Field(default=20, ge=1)
     """Fewest samples of a task in a quarter that opens by itself."""
     hydrate_days: int = Field(default=30, ge=1, le=366)
@@ -143,27 +144,10 @@ class WikiSourceSettings(Strict):
     @model_validator(mode="after")
     def _one_of_both(self) -> WikiSourceSettings:
         if (self.dump is None) == (self.api is None):
-            raise ValueError("one of dump and api is needed, and not both")
+            raise ValueError("set either dump or api, not both")
         of_the_api = self.model_fields_set - {"dump", "api", "contact"}
         if self.dump is not None and of_the_api:
-            raise ValueError(f"{min(of_the_api)} says how an API is asked, and there is a dump")
-        return self
-
-
-class ClaimsSourceSettings(Strict):
-    """Where reviews of claims come from: feeds, and publishers to look up in the Fact Check Tools API."""
-
-    feed: list[str] = Field(default=[])
-    api: list[str] = Field(default=[])
-    languages: list[str] = Field(default=[])
-    """Languages of reviews; empty for all."""
-    verdicts: Path | None = Field(default=None, strict=False)
-    """A table of verdicts that replaces the project's own."""
-
-    @model_validator(mode="after")
-    def _names_a_source(self) -> ClaimsSourceSettings:
-        if not self.feed and not self.api:
-            raise ValueError("feed (files or addresses) or api (sites of publishers) is needed")
+            raise ValueError(f"{min(of_the_api)} is a setting for the API, but a dump is given")
         return self
 
 
@@ -189,7 +173,7 @@ class _Extended(Strict):
             try:
                 found._added[name] = kinds[name].model_validate(said[name])
             except ValidationError as error:
-                raise ValueError(f"{name}: {model_fault(error)}") from None
+                raise ValueError(f"{name}: {settings_fault(kinds[name], error)}") from None
         return found
 
     @property
@@ -199,16 +183,28 @@ class _Extended(Strict):
 
 
 class SourceSettings(_Extended):
-    """The configured sources; without any, the bundled sample is used. Living tasks from outside add tables."""
+    """The configured sources; without any, the bundled sample is used.
+
+    A task from outside adds its table by `Task.source_settings`, a collector of another task as `sources.TASK` of the
+    group `hellofresh.settings`.
+    """
 
     x_notes: NotesSourceSettings | None = Field(default=None, alias="x-notes")
     wikipedia_edits: WikiSourceSettings | None = Field(default=None, alias="wikipedia-edits")
-    claims: ClaimsSourceSettings | None = None
 
     @classmethod
     def _kinds(cls, names: Iterable[str]) -> Mapping[str, type[Strict]]:
-        kinds = {name: TASKS[name].source_settings for name in names if name in TASKS}
-        return {name: kind for name, kind in kinds.items() if kind is not None}
+        kinds = dict[str, type[Strict]]()
+        for name in (name for name in names if name in TASKS):
+            task, added = TASKS[name], f"sources.{name}"
+            kind = task.source_settings or plugins("hellofresh.settings", added).get(added)
+            if kind is None and task.is_living and task.source == name:
+                off = os.environ.get("HELLOFRESH_PLUGINS") == "none"
+                what = "HELLOFRESH_PLUGINS=none leaves out what collects" if off else "no installed package collects"
+                fix = f"{'Unset it' if off else 'Install one'}, or remove the table from hellofresh.toml."
+                raise ConfigError(f"{what} {name}", where=f"[{added}]", fix=fix, code="no-collector")
+            kinds |= {name: kind} if kind is not None else {}
+        return kinds
 
     @property
     def tasks(self) -> list[str]:
@@ -239,7 +235,8 @@ class Settings(_Extended):
 
     @classmethod
     def _kinds(cls, names: Iterable[str]) -> Mapping[str, type[Strict]]:
-        return {name: kind for one in names for name, kind in plugins("hellofresh.settings", one, type).items()}
+        own = (one for one in names if "." not in one)  # others are tables of sources
+        return {name: kind for one in own for name, kind in plugins("hellofresh.settings", one, type).items()}
 
     @model_validator(mode="after")
     def _own_site_is_not_read(self) -> Self:

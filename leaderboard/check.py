@@ -1,4 +1,4 @@
-"""The form of the page Check a table: a table, what was taken for what, and the comparison, by Streamlit's widgets."""
+"""The form of the page Check a table: a table, how it was read, and the comparison, by Streamlit's widgets."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def show_alone() -> None:
 
 
 def show_check() -> None:
-    """The table that the visitor gives, and what comes of it."""
+    """The visitor's table and its comparison."""
     files, preset = _given()
     if not files:
         return
@@ -70,7 +70,7 @@ def _given() -> tuple[list[Upload], Mapping[str, Any]]:
     with st.container(horizontal=True):
         for title in EXAMPLES:
             st.button(title, on_click=came, args=[title])
-    said = f"CSV, Parquet, JSON or JSON Lines, logs of inspect or lm-eval; one table, or a file a system; {MOST_MB} MB"
+    said = f"CSV, Parquet, JSON or JSON Lines, inspect or lm-eval logs; one table, or one file per system; {MOST_MB} MB"
     uploaded = st.file_uploader(said, accept_multiple_files=True, max_upload_size=MOST_MB, key=_FILES,
                                 on_change=came, args=[_FILES])  # fmt: skip
     with st.expander("Or paste a table"):
@@ -99,7 +99,7 @@ def _options(found: Mapping[str, Any], mark: str, preset: Mapping[str, Any]) -> 
         texts = visible(found["said"], 2000).split("`")
         read = (el("code", text) if place % 2 else text for place, text in enumerate(texts))
         st.html(str(el("div", el("p", "Read as ", *read, "."), class_="hf")))
-    with st.expander("Read it otherwise", expanded="problem" in found):
+    with st.expander("Read it differently", expanded="problem" in found):
         with st.container(horizontal=True, vertical_alignment="bottom"):
             for part, title in _PARTS.items():
                 at = columns.index(preset[part]) + 1 if preset.get(part) in columns else 0

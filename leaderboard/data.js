@@ -84,6 +84,7 @@
     const status = place.querySelector("[role=status]");
     const opened = place.querySelector("#sample");
     const shown = place.querySelector("table.hf-samples");
+    const titles = [...shown.tHead.rows[0].cells].map((cell) => cell.textContent); // rows have the page's own columns
     const numbers = new Map(data.systems.map(([origin], at) => [origin, at]));
     const columns = Object.entries(data.samples);
     const rows = data.samples.id.map((id, at) => {
@@ -111,7 +112,7 @@
       list();
     }
     const find = el("input", { type: "search", id: "hf-search", maxlength: 100, autocomplete: "off", spellcheck: "false" });
-    tools.append(el("div", {}, el("label", { for: "hf-search" }, "Search in texts"), find));
+    tools.append(el("div", {}, el("label", { for: "hf-search" }, titles[0] === "Text" ? "Search in texts" : "Find a sample"), find));
     find.addEventListener("input", () => {
       clearTimeout(timer);
       timer = setTimeout(() => change("search", find.value.trim(), false), 120);
@@ -158,11 +159,12 @@
         status.append(" ", clear);
       }
       const labelled = [["text", "Label"], ["number", "Right"]].slice(0, data.classes.length ? 2 : 0);
-      const heads = [["name", "Text"], ...labelled, ["text", "Period"], ["text", "Sample"]];
+      const [dated, own] = ["Period", "Sample"].map((title) => (titles.lastIndexOf(title) > 0 ? [["text", title]] : []));
+      const heads = [["name", titles[0]], ...labelled, ...dated, ...own];
       const lines = listed.slice(0, most).map((row) => {
         const way = el("a", { href: address(row) }, html(row.gist, "span"));
         const more = [label(row), row.judged ? `${row.right} of ${row.judged}` : "–"].slice(0, labelled.length);
-        return [[way, row.small ? html(row.small, "span") : null], ...more, row.period, row.id];
+        return [[way, row.small ? html(row.small, "span") : null], ...more, ...dated.map(() => row.period), ...own.map(() => row.id)];
       });
       const made = table("hf-samples hf-opens", "Samples", heads, lines);
       shown.tBodies[0].replaceWith(made.tBodies[0]);
@@ -246,7 +248,7 @@
         const [key, title] = [box.id.slice(3), box.parentElement.firstChild.textContent];
         box.value = given.get(key) ?? "";
         if (box.selectedIndex >= 0) continue;
-        dropped += ` The address asked for ${title} “${given.get(key).slice(0, 60)}”, which is not here: left out.`;
+        dropped += ` The address asked for ${title} “${given.get(key).slice(0, 60)}”, which is not here, so it was ignored.`;
         keep({ [key]: "" }, false);
         box.selectedIndex = 0;
       }
@@ -312,7 +314,7 @@
       const way = ([, , name, address]) => (address ? el("a", { href: address }, named(name)) : named(name));
       both.replaceChildren(way(one), " and ", way(two), ":");
       if (!rows) {
-        verdict.textContent = "They are not compared: one of them judged less than half as many samples as the others, or the board was built without their answers.";
+        verdict.textContent = "They are not compared: they share too few samples, or the board was built without their answers.";
         part.replaceChildren(both, verdict);
         return part;
       }
@@ -322,7 +324,7 @@
       const ends = low === null ? [null, null] : turn > 0 ? [low, high] : [-high, -low];
       if (p !== null && p < data.apart)
         verdict.replaceChildren(el("strong", {}, named(ahead[0][2])), " is better than ", named(ahead[1][2]),
-          ` by ${Math.abs(difference).toFixed(data.decimals)} ${data.metric} (${limits(...ends)}); ${chance(p)}. The choice of samples does not explain the difference.`);
+          ` by ${Math.abs(difference).toFixed(data.decimals)} in ${data.metric} (${limits(...ends)}); ${chance(p)}. The choice of samples does not explain the difference.`);
       else
         verdict.replaceChildren("The two ", el("strong", {}, "do not differ significantly"),
           `: the difference in ${data.metric} is ${signed(difference)} (${limits(low, high)}); ${chance(p)}.`);
@@ -336,7 +338,7 @@
         alike(r) ? null : box("range", `left:${at(r[2])}%;width:${at(r[3]) - at(r[2])}%`), box("tick", `left:${at(r[1])}%`));
       const order = ([a], [b]) => (b === "all") - (a === "all") || a.localeCompare(b);
       const lines = rows.filter(([, r]) => r[1] !== null).sort(order).map(([period, r]) =>
-        [period === "all" ? "Whole quarter" : period,
+        [period === "all" ? "All samples" : period,
           [signed(r[1]), alike(r) ? "identical answers" : `${signed(r[2] ?? -data.span)} to ${signed(r[3] ?? data.span)}`], bar(r), r[0].toLocaleString("en")]);
       const scale = el("div", { class: "hf-scale", "aria-hidden": "true" },
         ...[[0, "−" + reach], [50, "0"], [100, "+" + reach]].map(([left, text]) => el("span", { style: `left:${left}%` }, text)));
@@ -376,7 +378,7 @@
         box.checked = now.includes(at);
         box.disabled = !box.checked && now.length === keys.length;
       });
-      status.textContent = `${now.length} of at most ${keys.length} systems ticked.${dropped}`;
+      status.textContent = `${now.length} of ${boxes.length} systems ticked; at most ${keys.length}.${dropped}`;
       const pairs = now.flatMap((i, at) => now.slice(at + 1).map((j) => [i, j]));
       const found = await Promise.all(pairs.map(async ([i, j]) => [i, j, await pairOf(i, j)]));
       if (now !== ticked) return; // another tick came while data were loading
@@ -396,7 +398,7 @@
     function read() {
       const asked = keys.map((key) => chosen().get(key)).filter(Boolean);
       const known = [...new Set(asked.filter((one) => numbers.has(one)).map((one) => numbers.get(one)))];
-      const strange = asked.filter((one) => !numbers.has(one)).map((one) => ` The address asked for “${one.slice(0, 60)}”, which is not here: left out.`);
+      const strange = asked.filter((one) => !numbers.has(one)).map((one) => ` The address asked for “${one.slice(0, 60)}”, which is not here, so it was ignored.`);
       ticked = known.length ? known : [...data.first];
       show(strange.join(""));
     }

@@ -67,7 +67,7 @@ class AddressLinks(Links):
 
 @dataclass(slots=True, eq=False)
 class LiveVisit(Visit):
-    """A page whose tables, charts and files remain values; files stand below the text that names them."""
+    """A page whose tables, charts and files remain values; files are below the text that names them."""
 
     attached: list[File] = field(default_factory=list)
 
@@ -183,7 +183,7 @@ def main() -> None:
         board = board_of(shown)
         if board.private and st.get_option("server.address") not in _HERE:
             raise UsageError(
-                "it holds figures of quarters that are not revealed, and is shown on this machine only",
+                "it has figures of unrevealed quarters, so it is shown on this machine only",
                 where=str(shown.folder), expected="--server.address=localhost", code="private-board",
             )  # fmt: skip
         _run(shown)
@@ -204,7 +204,7 @@ def _need_own_name() -> None:
         return  # for other visitors, who use the names of the proxy or the setting
     if isinstance(host, str) and re.sub(r":\d+$", "", host).strip("[]") not in _HERE:
         raise UsageError(
-            f"the site is shown on this machine only, and was asked for as {host}", expected="http://localhost",
+            f"the site is shown on this machine only, but was requested as {host}", expected="http://localhost",
             fix="For a name of its own, set STREAMLIT_SERVER_ALLOWED_HOSTS to it.", code="foreign-host",
         )  # fmt: skip
 
@@ -281,7 +281,7 @@ def _show_menu(page: Page, pages: Mapping[str, StreamlitPage], about: Mapping[st
 def _show_absent(
     page: Page, split: SplitKey, options: Sequence[Mapping[str, str]], places: Mapping[PageKey, str]
 ) -> None:
-    """What the address asked for and is not here, and where to find what is."""
+    """What the address requested and is missing here, and where to find what exists."""
     asked = next((st.query_params[name] for one in options for name in one if name in st.query_params), "")
     said = f"There is no “{visible(asked, 60)}” on {task_title(split.task)}, {split.edition}. " if asked else ""
     way = inner_link(AddressLinks(places, "").to("leaderboard", split), "The ranking")

@@ -117,7 +117,7 @@ def _system() -> Upload | None:
             "team": st.text_input("Name of the team", max_chars=80),
             "contact": st.text_input("Where the maintainers can reach you", max_chars=80),
             "regime": st.selectbox("How models are asked", REGIMES, index=None, placeholder="Choose") or "",
-            "models": st.text_area("Models inside, one a line", max_chars=2000, height=80),
+            "models": st.text_area("Models inside, one per line", max_chars=2000, height=80),
             "knowledge_cutoff": st.text_input("Knowledge cutoff (2026-01-31, or unknown)", "unknown", max_chars=20),
             **_model_facts(),
             "url": st.text_input("Page about it (optional)", max_chars=300),
@@ -143,7 +143,7 @@ def _model_facts() -> dict[str, str]:
 def _take(submission: Submission, due: Due) -> None:
     """A checked submission: its preview, the package to download, and the upload to an inbox, if any."""
     _show(preview(submission, due))
-    said = "The two files in their canonical form, in folders named as they must be."
+    said = "The two files in their canonical form, in correctly named folders."
     _show(heading("The checked package", said))
     name = f"{due_key(due)}-{submission.team}-{submission.system}.zip"
     _download("Download the package", zipped(submission, due.split), name, "application/zip", "package")

@@ -181,7 +181,7 @@
         select.value = "";
         // The menu has one direction of each column, heads have both.
         if (key === "sort" && sortable.some((at) => keyOf(titles[at]) === state.sort.replace("-", ""))) continue;
-        dropped += ` The address asked for ${key} “${state[key].slice(0, 60)}”, which is not here: left out.`;
+        dropped += ` The address asked for ${key} “${state[key].slice(0, 60)}”, which is not here, so it was ignored.`;
         state[key] = "";
         write(false);
       }

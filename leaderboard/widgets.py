@@ -182,7 +182,7 @@ def _from_address(name: str, options: Collection[str] | None = None) -> str:
     asked = st.query_params.get(name, ALL)[:400]
     if options is not None and asked not in options:
         del st.query_params[name]
-        st.text(f"The address asked for {name} “{asked[:60]}”, which is not here: left out.")
+        st.text(f"The address asked for {name} “{asked[:60]}”, which is not here, so it was ignored.")
         asked = ALL
     st.session_state[f"box-{name}"] = asked
     return f"box-{name}"

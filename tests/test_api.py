@@ -67,7 +67,7 @@ def test_labels_that_are_not_public_are_not_there(make, place: Path) -> None:
 def test_a_run_has_the_scores_that_the_leaderboard_has(revealed, model) -> None:
     edition = hf.load("2023Q2", "x-notes")
     run = hf.evaluate(edition, "half", progress=False)
-    assert run.predictions.height == 12 * 5 and "12 of 12 samples judged" in repr(run)
+    assert run.predictions.height == 12 * 5 and "12 of 12 samples answered" in repr(run)
     scored = run.score()
     assert main(["score", "--quarter", "2023Q2"]) == 0
     (path,) = (revealed.root / "scores").glob("*.parquet")

@@ -19,6 +19,7 @@ from hellofresh.core.quarters import Quarter
 from hellofresh.core.strict import Strict
 from hellofresh.core.workspace import Workspace
 from hellofresh.models.catalogue import hosted_models
+from hellofresh_parts.claims.settings import ClaimsSourceSettings
 
 
 @pytest.fixture(autouse=True)
@@ -158,11 +159,14 @@ def test_a_further_task_that_the_dump_does_not_have_is_refused(name: str) -> Non
         ("[evaluate]\nbudget_us = 3", "evaluate.budget_us", "'budget_usd'"),
         ("[sources.x_notes]", "sources.x_notes", "'x-notes'"),
         ('[models.y]\nprovder = "openai"', "models.y.provder", "'provider'"),
+        ("[sources.claim]", "sources.claim", "'claims'"),
+        ("[sources.claims]\nfeeds = []", "sources: claims: feeds", "'feed'"),
+        ('["sources.claims"]', "sources.claims", "'sources'"),
     ],
 )
 def test_a_misspelt_key_is_refused_with_the_nearest_name(said: str, where: str, meant: str) -> None:
     Path("hellofresh.toml").write_text(said)
-    with pytest.raises(ConfigError, match=f"{where}: no such key here; the nearest that is known is {meant}"):
+    with pytest.raises(ConfigError, match=f"{where}: unknown key; did you mean {meant}\\?"):
         Settings.load()
 
 
@@ -195,7 +199,10 @@ def test_the_example_has_every_key_with_its_default(root: Path) -> None:
     assert tomllib.loads(text) == {}
     table = tomllib.loads(re.sub(r"^#(?=\S)", "", text, flags=re.MULTILINE))
     services = ["web.searxng", "web.serpapi", "web.serper", "web.tavily"]  # have the keys of web.brave
+    added = {"claims": table["sources"].pop("claims")}  # of a part
     assert _differs(Settings, table) == ["models.provider = lab", *services]
+    assert _differs(ClaimsSourceSettings, added["claims"]) == []
+    table["sources"] |= added
     del table["sources"]["wikipedia-edits"]["dump"], table["models"]["big-one"]["kind"]  # of two ways
     del table["models"]["big-one"]["client"], table["models"]["big-one"]["free"]
     Settings.model_validate(table)

@@ -120,7 +120,7 @@ def test_a_file_of_no_edition_is_named_among_judgements_and_refused_among_scores
         path = side / "judgements" / split / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes((data / "judgements/2023Q2.parquet").read_bytes())
-        assert f"note: {path.relative_to(data)} belongs to no edition that was released" in cli(*BOARD)
+        assert f"note: {path.relative_to(data)} belongs to no released edition" in cli(*BOARD)
     path = side / "scores" / split / "2019Q1.parquet"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes((data / "scores/2023Q2.parquet").read_bytes())
@@ -182,7 +182,7 @@ def test_a_board_is_held_to_the_releases_beside_it_and_says_what_it_cannot_check
     assert "ok" in said and "Not checked: standings, pairs and every other table of the board" in said
     scores, manifest = pl.read_parquet(board / "scores.parquet"), json.loads((board / "manifest.json").read_text())
     scores.with_columns(value=pl.col("value") + 1e-9).write_parquet(board / "scores.parquet")
-    assert "'scores.parquet' is other" in cli("release", "verify", board, code=1)
+    assert "'scores.parquet' differs" in cli("release", "verify", board, code=1)
     entry = next(entry for entry in manifest["files"] if entry["path"] == "scores.parquet")
     content = (board / "scores.parquet").read_bytes()
     entry |= {"sha256": hashlib.sha256(content).hexdigest(), "size": len(content)}
@@ -190,4 +190,4 @@ def test_a_board_is_held_to_the_releases_beside_it_and_says_what_it_cannot_check
     assert "scores of the board: 5 fault(s)" in cli("release", "verify", board, code=1)
     scores.write_parquet(board / "scores.parquet")
     (board / "more.txt").write_text("more")
-    assert "'more.txt' belongs to nothing" in cli("release", "verify", board, code=1)
+    assert "'more.txt' does not belong here" in cli("release", "verify", board, code=1)

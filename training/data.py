@@ -65,10 +65,10 @@ def read_exchanges(path: Path, *, responses: bool) -> list[Exchange]:
         if responses and not exchange.response.strip():
             raise DataError("no response", where=where, expected="one to learn from", code="no-response")
         if exchange.id in found:
-            raise DataError(f"the id {exchange.id!r} stands twice", where=where, code="duplicate-id")
+            raise DataError(f"the id {exchange.id!r} appears twice", where=where, code="duplicate-id")
         found[exchange.id] = exchange
     if not found:
-        raise DataError("no exchanges", where=str(path), expected="a JSON object a line", code="no-exchanges")
+        raise DataError("no exchanges", where=str(path), expected="one JSON object per line", code="no-exchanges")
     return list(found.values())
 
 

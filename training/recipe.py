@@ -117,7 +117,7 @@ class RewardedRecipe(TuningRecipe):
     @model_validator(mode="after")
     def _whole_groups(self) -> RewardedRecipe:
         if self.batch * self.accumulation % self.responses:
-            raise ValueError("batch times accumulation is a multiple of responses: each prompt gets so many")
+            raise ValueError("batch times accumulation is a multiple of responses: each prompt gets this many")
         return self
 
 

@@ -160,7 +160,7 @@ class Watcher(TrainerCallback):  # type: ignore[misc]  # the library is not type
         write_log(self._run.folder / "log.jsonl", self.rows)
         self._run.on_row(row, state.max_steps)
         if row.kl is not None and row.kl > self._kl_bound:
-            self.stopped = f"stopped at step {row.step}: KL of {row.kl:.2f} nats a response, above {self._kl_bound:g}"
+            self.stopped = f"stopped at step {row.step}: KL of {row.kl:.2f} nats per response, above {self._kl_bound:g}"
             control.should_training_stop = True
 
     def on_evaluate(self, args: object, state: TrainerState, control: TrainerControl, **more: object) -> None:

@@ -132,7 +132,7 @@ def verify_release(
     if known is not None and known not in {manifest.sha256, *hashes}:
         faults.append(f"neither this manifest nor one before it has the SHA-256 {short(known)}")
     version = f"version {manifest['version']}, SHA-256 {manifest.sha256}"
-    unseen = [] if listing else ["whether there are files that nothing lists"]
+    unseen = [] if listing else ["whether there are unlisted files"]
     checks = [
         Check(name, "manifest", version, faults, unchecked=manifest.unchecked),
         Check(name, "files", said, list(file_faults(folder, manifest)), unchecked=unseen),
@@ -140,16 +140,16 @@ def verify_release(
     ]
     if listing:
         unknown = list(unlisted(folder, manifest, len(hashes)))
-        checks.append(Check(name, "listing", "no file that is not listed", unknown))
+        checks.append(Check(name, "listing", "no unlisted files", unknown))
     content = read_content(folder, manifest)
     return [*checks, *_content_checks(content), *_score_checks(folder, content, figures, handed_in)]
 
 
 def _content_checks(content: Content) -> Iterator[Check]:
     labelled, samples = int((content.labels >= 0).sum()), len(content.places)
-    drawn = "as committed to, all labels as often in every period"
+    drawn = "as committed to, all labels equally often in every period"
     said = {
-        SAMPLES: ("samples", f"{samples:,} samples, canonical, sorted, none twice"),
+        SAMPLES: ("samples", f"{samples:,} samples, canonical, sorted, no duplicates"),
         COMMITMENTS: ("commitments", f"{content.committed:,}, one for each sample and each that was taken down"),
         TOMBSTONES: ("takedowns", f"{len(content.tombstones):,} taken down, no content left"),
         LABELS: (
@@ -183,7 +183,7 @@ def _score_checks(
         said = f"{scores.number:,}, with the counts, values and intervals that labels and predictions give"
         yield Check(manifest.name, "scores", said, scores.faults, unchecked=sorted(scores.unchecked))
         if handed_in is not None:
-            said = f"{len(handed_in):,} by others, as they were handed in before the deadline, and no more"
+            said = f"{len(handed_in):,} by others, as submitted before the deadline, and no more"
             other: list[str] = []
             _survive(lambda: other.extend(scores.handed_in_faults(handed_in)), other)
             yield Check(manifest.name, "receipts", said, other, unchecked=sorted(scores.unrated))
@@ -282,7 +282,7 @@ def repeat_checks(folders: Sequence[Path], every: Iterable[Path]) -> list[Check]
     faults = [f"{checked[path].as_posix()}: {fault}" for path in checked for fault in first_of(found.get(path, ()))]
     versions = (f"; {one} and {two} share {number:,}" for (one, two), number in sorted(shared.items()) if number)
     living = sum("@" not in name for name in names.values())
-    said = f"no sample or lineage of these is in another of {living} releases of quarters at hand{''.join(versions)}"
+    said = f"no sample or lineage of these is in another of {living} releases of quarters here{''.join(versions)}"
     return [Check("all", "repeats", said, faults)]
 
 

@@ -353,7 +353,7 @@ def _read_labels(folder: Path, content: Content, committed: dict[str, bytes]) ->
         sealed = {"id": key, "label": row["label"], "salt": row.get("salt")}
         if commitment is not None and text_hash(canonical(sealed)) != commitment.hex():
             wrong.append(key)
-    content.unchecked[LABELS] = ["facts of labels but for relevance" if content.relevance else "facts of labels"]
+    content.unchecked[LABELS] = ["facts of labels except relevance" if content.relevance else "facts of labels"]
     if content.fact_metrics:
         from_ratings = f"whether {content.fact} and the other facts of ratings follow from the source's ratings"
         content.unchecked[LABELS].append(f"{from_ratings}, which are not in a release: they name people")
@@ -422,7 +422,7 @@ def _read_outcomes(folder: Path, content: Content) -> None:
             content.judged[content.places[key]] = False
     faults += few(content.places.keys() - seen, "has no outcome")
     faults += few(seen - content.places.keys() - content.tombstones.keys(), "has an outcome and is not a sample")
-    faults += few(both, "must have either a label or the reason why there is none")
+    faults += few(both, "must have either a label or the reason why it is missing")
     content.unchecked[OUTCOMES] = ["facts of outcomes"]
     dropped = {reason: number for reason, number in outcomes.items() if reason}
     stated = {reason: number for reason, number in resolved["dropped"].items() if number}
@@ -439,7 +439,7 @@ def _read_predictions(folder: Path, content: Content) -> None:
     for number, row in rows(folder / PREDICTIONS, _FORMS[PREDICTIONS], faults):
         entry, prompt, key = place = (row["entry"], row["prompt"], row["id"])
         if place <= last:
-            faults.append(f"line {number} is not in its place (sorted by entry, prompt and id) or is there twice")
+            faults.append(f"line {number} is not in its place (sorted by entry, prompt and id) or appears twice")
             continue
         last, labelled = place, "label" in row if labelled is None else labelled
         label, at = row.get("label"), content.places.get(key)
@@ -447,11 +447,11 @@ def _read_predictions(folder: Path, content: Content) -> None:
         statements = (
             ("a text that may quote the sample, whose texts are withheld",
              withheld and bool(row.get("rationale") or row.get("text"))),
-            (f"{quoted(entry)} is named otherwise before", content.entries.setdefault(entry, named) != named
+            (f"{quoted(entry)} has another name or settings before", content.entries.setdefault(entry, named) != named
              or content.settings.setdefault(entry, settings) != settings),
             (f"{quoted(key)} is not a sample", at is None),
             (f"the label {label}, and the task has {many} classes", (label or 0) >= many),
-            ("a label is there or missing otherwise than before", ("label" in row) != labelled),
+            ("a label is missing or present, unlike before", ("label" in row) != labelled),
         )  # fmt: skip
         faults += (f"line {number}: {what}" for what, is_so in statements if is_so)
         more |= row.keys() & {"probabilities", "certainty", "rationale", "sources", "text", "documents", "scores"}

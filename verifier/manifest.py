@@ -210,15 +210,15 @@ def statement_faults(manifest: ManifestFile) -> Iterator[str]:
         *((f"{quoted(name)} is listed, and belongs to no release of this kind", True)
           for name in sorted(set(paths) - {SAMPLES, TOMBSTONES, PREDICTIONS, SCORES, *own})),
         (f"revealed, and {LABELS} is not listed", manifest["revealed"] and LABELS not in paths),
-        (f"{OUTCOMES} is listed, and it is not resolved, or the other way round",
+        (f"{OUTCOMES} is listed, but the split is not resolved, or vice versa",
          (OUTCOMES in paths) != (manifest["resolved"] is not None)),
-        (f"{TOMBSTONES} is listed, and nothing was taken down, or the other way round",
+        (f"{TOMBSTONES} is listed, but nothing was taken down, or vice versa",
          (TOMBSTONES in paths) != bool(manifest["takedowns"])),
-        ("samples_at_opening is said, and nothing was taken down",
+        ("samples_at_opening is given, but nothing was taken down",
          manifest["samples_at_opening"] is not None and not manifest["takedowns"]),
         ("predictions and scores belong together, and one is not listed", (PREDICTIONS in paths) != (SCORES in paths)),
         (
-            "the key of the draw is there before the reveal",
+            "the key of the draw is given before the reveal",
             (manifest["draw"] or {}).get("key") is not None and not manifest["revealed"],
         ),
     )  # fmt: skip
@@ -289,7 +289,7 @@ def _selection_faults(manifest: ManifestFile, selection: Row) -> Iterator[str]:
     """The number of candidates of each label is private until the reveal."""
     counts, cap, classes = manifest["counts"], selection["cap_per_class_and_period"], manifest.labels_drawn
     if counts is not None and not manifest["revealed"]:
-        yield "the counts by label are there before the reveal"
+        yield "the counts by label are given before the reveal"
     if counts is not None and counts.keys() != selection["periods"].keys():
         yield "the counts by label are not of the periods that were drawn from"
     kept = (manifest.funnel or {}).get("kept", {})
@@ -462,7 +462,7 @@ def _changes(older: ManifestFile, newer: ManifestFile) -> Iterator[str]:
     statements = (
         ("the commitment to the draw has changed",
          (older["draw"] or {}).get("commitment") != (newer["draw"] or {}).get("commitment")),
-        ("what was revealed is not any more", older["revealed"] and not newer["revealed"]),
+        ("what was revealed is no longer revealed", older["revealed"] and not newer["revealed"]),
         ("a correction has been taken back", newer["corrections"][: len(older["corrections"])] != older["corrections"]),
         ("a takedown has been taken back", any(item not in newer["takedowns"] for item in older["takedowns"])),
         ("samples_at_opening is not the hash of the samples before the first takedown",

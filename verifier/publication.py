@@ -104,7 +104,7 @@ def _file_faults(root: Path, listed: dict[str, Row], parts: Sequence[tuple[Path,
     for name in sorted(there & listed.keys()):
         path, entry = root / name, listed[name]
         if path.is_symlink() or path.stat().st_size != entry["size"] or file_hash(path) != entry["sha256"]:
-            yield f"{quoted(name)} is other"
+            yield f"{quoted(name)} differs"
     if list(listed) != sorted(listed, key=Path):
         yield "the files are not listed in their order"
     known = {ACCOUNT, BENCHMARK, CARD, CROISSANT, *(_table(said) for _, said in parts)}
@@ -120,7 +120,7 @@ def _file_faults(root: Path, listed: dict[str, Row], parts: Sequence[tuple[Path,
                 for name, sha in corpora
                 for file in ("corpus.json", "documents.parquet")
             }
-    yield from few(listed.keys() - known, "belongs to nothing")
+    yield from few(listed.keys() - known, "does not belong here")
     folders = {above.as_posix() for name in there for above in Path(name).parents}
     empty = (path.relative_to(root).as_posix() for path in inside if path.is_dir() and not path.is_symlink())
     yield from few(set(empty) - folders, "is an empty folder")

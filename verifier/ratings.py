@@ -116,7 +116,7 @@ class StudyCheck(_BesideCheck):
             "wording and conditions of the rubric",
             "which rater gave a rating, and ratings without value",
         ]
-        self.faults += few(_twice(row["response"] for row in key), "is twice in the key")
+        self.faults += few(_twice(row["response"] for row in key), "appears twice in the key")
         systems = {row["response"]: row for row in key}
         self.faults += self._other_texts(systems)
         if odd := list(self._odd_ratings(ratings, systems, criteria)):
@@ -137,7 +137,7 @@ class StudyCheck(_BesideCheck):
         if table.drop("value", strict=False).null_count().sum_horizontal().item():
             raise ValueError(f"{path.name} has empty cells")
         if not table.equals(table.sort(table.columns[:5] if end == "parquet" else "response")):
-            self.faults.append(f"{path.name} is not in its order")
+            self.faults.append(f"{path.name} is not sorted")
         return table.to_dicts()
 
     def _rubric(self) -> tuple[str, Mapping[str, _Criterion]]:
@@ -164,7 +164,7 @@ class StudyCheck(_BesideCheck):
             if row["response"] not in systems or systems[row["response"]]["sample"] != row["sample"]:
                 faults.append(f"a rating of {quoted(row['response'])}, which the key does not have for that sample")
             elif criterion is None or criterion.of_links != bool(row["link"]):
-                faults.append(f"a rating of {quoted(row['response'])} on {quoted(row['criterion'])}, not asked")
+                faults.append(f"a rating of {quoted(row['response'])} on {quoted(row['criterion'])}, not asked for")
             elif value not in criterion.values:
                 faults.append(
                     f"a rating of {quoted(row['response'])} that is not on the scale of {short(row['criterion'])}"
@@ -320,7 +320,7 @@ class PeopleCheck(_BesideCheck):
             return
         self.answers = len(answers)
         self.unchecked += ["who of the people gave an answer, their certainty, and answers that were not published"]
-        self.faults += [] if answers == ordered else [f"{PEOPLE[0]} is not in its order"]
+        self.faults += [] if answers == ordered else [f"{PEOPLE[0]} is not sorted"]
         self.faults += first_of(list(self._odd_answers(answers, set(asked))))
         if not self.faults:
             self._check_tables(answers)

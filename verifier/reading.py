@@ -145,7 +145,7 @@ def by_id(path: Path, form: Form, faults: list[str]) -> Iterator[tuple[str, Row]
             last = row["id"]
             yield last, row
         else:
-            what = "is there twice" if row["id"] == last else "is not in its place (sorted by id)"
+            what = "appears twice" if row["id"] == last else "is not in its place (sorted by id)"
             faults.append(f"line {number}: {quoted(row['id'])} {what}")
 
 

@@ -247,7 +247,7 @@ class ScoreCheck:
         number: scores read.
         faults: of the scores.
         unchecked: scores that were not recomputed.
-        unrated: submissions of responses that nobody rated, which are not published.
+        unrated: submissions of unrated responses, which are not published.
     """
 
     content: Content
@@ -267,7 +267,7 @@ class ScoreCheck:
             self.number += 1
             self._first.setdefault(row["origin"], row)
             if stated.setdefault(tuple(row[name] for name in _KEY), row) is not row:
-                self.faults.append(f"{_name_of(row)} is there twice")
+                self.faults.append(f"{_name_of(row)} appears twice")
         self._metrics = self._metrics_of(stated)
         expected = {tuple(row[name] for name in _KEY): row for row in self._expected()}
         self.faults += few(map("/".join, expected.keys() - stated.keys()), "has predictions and no score")
@@ -435,7 +435,7 @@ class ScoreCheck:
         missing = sorted(
             entry for entry in handed_in.keys() - published if not self._is_unrated(entry, handed_in[entry])
         )
-        yield from (f"{short(entry)} was handed in and is not among the predictions" for entry in missing)
+        yield from (f"{short(entry)} was submitted but is not among the predictions" for entry in missing)
         for entry in sorted(published):
             if entry not in handed_in:
                 yield f"{short(entry)} has no receipt for what it says"
@@ -443,21 +443,21 @@ class ScoreCheck:
             given, row = handed_in[entry], self._first[entry]
             named = EntryName(given.system, given.team, row["provenance"], given.regime)
             if self.content.entries[entry] != named or row["knowledge_cutoff"] != given.knowledge_cutoff:
-                yield f"{short(entry)}: system, team, regime or knowledge_cutoff are not those that were handed in"
+                yield f"{short(entry)}: system, team, regime or knowledge_cutoff are not those that were submitted"
             if any(row[name] != given.facts.get(name) for name in _FACTS):
-                yield f"{short(entry)}: {', '.join(_FACTS)} are not those that were handed in"
+                yield f"{short(entry)}: {', '.join(_FACTS)} are not those that were submitted"
             more = row["about"].removeprefix(given.notes).strip()
             if not row["about"].startswith(given.notes) or not (more + _FLAGGED).startswith(_FLAGGED):
-                yield f"{short(entry)}: about is not the notes that were handed in, with what the entry is flagged for"
+                yield f"{short(entry)}: about is not the notes that were submitted, with what the entry is flagged for"
             if self._answers_of(entry) != self._answers_given(given):
-                yield f"{short(entry)}: the predictions are not those that were handed in"
+                yield f"{short(entry)}: the predictions are not those that were submitted"
 
     def _is_unrated(self, entry: str, given: Handover) -> bool:
-        """Whether nobody rated a submission of responses, which then has no scores and is not published."""
+        """Whether a submission of responses is unrated; it then has no scores and is not published."""
         texts = {text_hash(str(answer)) for answer in given.answers.values()}
         unrated = not (self.content.classes or self.content.relevance or self.content.rated & {entry, *texts})
         if unrated:
-            self.unrated.add(f"{short(entry)}, whose responses nobody rated")
+            self.unrated.add(f"{short(entry)}, whose responses are unrated")
         return unrated
 
     def _answers_of(self, entry: str) -> dict[str, int | str | None]:
@@ -481,7 +481,7 @@ class ScoreCheck:
             if content.classes:
                 found[key] = answer if isinstance(answer, int) else None
             elif self._is_withheld:
-                self.unchecked.add("texts that were handed in, which are withheld")
+                self.unchecked.add("texts that were submitted, which are withheld")
                 found[key] = None
             else:
                 found[key] = text_hash(str(answer))

@@ -129,7 +129,7 @@ class OwnMetric:
         """Effective number of equal-sized groups, shape (groups, k).
 
         For a mean over classes, that of the class in the fewest groups, where these are below 12; for
-        the log score an eighth, below 96; for numbers that are no counts, fewer than 12 where these are below 25 times
+        the log score an eighth, below 96; for numbers that are not counts, fewer than 12 where these are below 25 times
         the squared skewness.
         """
         worth = kish(self.size(table))

@@ -13,7 +13,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import polars as pl
 
-from collectors.notes.bridging import BRIDGED_NOTES, BridgedNote, read_bridging, voter_facts
+from collectors.notes.bridged import BRIDGED_NOTES, BridgedNote, read_bridging, voter_facts
 from collectors.notes.dump_files import files_by_manifest, find_shards, source_files
 from collectors.notes.labels import (
     AUTHOR,
@@ -71,8 +71,8 @@ REASONS: Mapping[str, str] = {
     NoteState.NO_STATUS: "no row in the status history",
     NoteState.NOT_LOCKED: "status not locked yet, or, with current statuses, note too young",
     NoteState.UNDECIDED: "readers did not agree: needs more ratings",
-    NoteState.BAD_TIME: "written at another time than its id says, or locked at a time that cannot be",
-    "ai-writer": "written or drafted by a machine, where only people's notes are asked for",
+    NoteState.BAD_TIME: "written at a time other than its id says, or locked at an impossible time",
+    "ai-writer": "written or drafted by a machine, where only people's notes are requested",
     "empty-text": "note without text",
     "no-post": "the note's row names no post",
     PostStatus.UNAVAILABLE: "post not in the source of posts, or no longer there",
@@ -81,15 +81,15 @@ REASONS: Mapping[str, str] = {
     PostStatus.PROTECTED: "account of the post protected",
     PostStatus.AGE_RESTRICTED: "post for adults only",
     PostStatus.ERROR: "source of posts failed on this post",
-    PostStatus.NOT_ASKED: "post that no service was asked for",
-    PostStatus.NOT_ENGLISH: "post in a language that is not asked for",
+    PostStatus.NOT_ASKED: "post that was requested from no service",
+    PostStatus.NOT_ENGLISH: "post in a language that was not requested",
     PostStatus.MEDIA: "post with photo, video or animated image",
     PostStatus.NO_MEDIA: "post without photo, video or animated image",
-    PostStatus.UNKNOWN_MEDIA: "post whose photos and videos its source does not name",
+    PostStatus.UNKNOWN_MEDIA: "post whose source does not name its photos and videos",
     PostStatus.QUOTED_MEDIA: "quoted post with photo, video or animated image",
     PostStatus.TRUNCATED: "only the beginning of the post's text known",
-    "post-language": "text of the post in another language than its source says",
-    "note-language": "note in a language that is not asked for",
+    "post-language": "text of the post in a language other than its source says",
+    "note-language": "note in a language that was not requested",
     "page-leftovers": "words of a web page in the post's text, from a source that says nothing of media",
     "missing-media": "post that shows that it had a photo or video, from a source that says nothing of media",
     "too-long": "post and note together too long",
@@ -157,7 +157,7 @@ class NotesSource:
             raise SourceError(
                 "no file of posts",
                 where=str(path),
-                expected="one post a line, with id_str, or as X's API v2 gives it",
+                expected="one post per line, with id_str, or in the form of X's API v2",
                 fix="The dump holds no post texts: name a file of posts with --posts FILE, "
                 "put posts.jsonl in the dump's folder, or ask services with --posts-from.",
                 code="missing-posts",
@@ -361,7 +361,7 @@ def _refuse_partial(quarter: Quarter, known: pl.DataFrame, notes: pl.DataFrame, 
             raise SourceError(
                 f"{missing} of {want.height} notes of the table {other.stem} are not in the table {table.stem}",
                 where=str(reader.dump),
-                expected="at most 1%; more is how a dump looks that lacks a shard",
+                expected="at most 1%; more suggests that a shard is missing",
                 fix=f"Compare the files {table.stem}-*.zip with the source's. If they are all there "
                 "(the history keeps deleted notes), pass --accept-partial.",
                 code="missing-shard",
@@ -419,8 +419,8 @@ def choose_notes(
     rows = [NoteRow(*row) for row in people.select(columns).iter_rows()]
     if quoted := sum(len(row.text) > 1 and row.text[0] == row.text[-1] == '"' for row in rows):
         reader.warnings.append(
-            f"{NOTES.title}: {quoted} of {len(rows)} texts stand in quotation marks, as another program saves "
-            "a table. The dump quotes nothing: take the file from its source."
+            f"{NOTES.title}: {quoted} of {len(rows)} texts are in quotation marks, as another program saves "
+            "a table. The dump has none: download the file from its source."
         )
     rows = [row._replace(text=html.unescape(row.text)) for row in rows]
     texts = [row for row in rows if row.text.strip()]
@@ -520,7 +520,7 @@ def _candidate(sample: x_notes.Note, note: NoteRow, votes: _Votes, bridged: Mapp
 def _advice(quarter: Quarter, loaded: LoadedNotes, drops: Mapping[str, int]) -> str:
     """What to do if nothing was kept."""
     if loaded.notes.height and drops[NoteState.NOT_LOCKED] == loaded.notes.height:
-        return f"No status of {quarter} is locked: take a later dump."
+        return f"No status of {quarter} is locked: use a later dump."
     return f"No note of {quarter} was kept; the counts of dropped notes say why."
 
 

@@ -71,7 +71,7 @@ def find_shards(dump: Path, stem: str, subfolder: str) -> list[Shard]:
     for place, shard in enumerate(shards):
         if place and shards[place - 1].number == shard.number:
             both = " and ".join(str(one.path.relative_to(dump)) for one in (shards[place - 1], shard))
-            what, fix = f"shard {shard.number:05d} is there twice ({both})", "Keep one of the two files."
+            what, fix = f"shard {shard.number:05d} appears twice ({both})", "Keep one of the two files."
             raise SourceError(what, where=str(dump), code="duplicate-shard", fix=fix)
         if shard.number != place:
             what = f"{stem}-{place:05d} is missing, but {shard.path.name} is there"
@@ -85,7 +85,7 @@ def find_shards(dump: Path, stem: str, subfolder: str) -> list[Shard]:
         if path is None and Path(listed).with_suffix(".tsv").name not in paths:
             what = f"{listed} is missing, which {MANIFEST} names"
         elif path is not None and size not in (None, path.stat().st_size):
-            what = f"{listed} has {path.stat().st_size:,} bytes, and {size:,} in {MANIFEST}"
+            what = f"{listed} has {path.stat().st_size:,} bytes, but {size:,} in {MANIFEST}"
         if what:
             fix = "Download it again: without it, notes would be lost."
             raise SourceError(what, where=str(dump), code="missing-shard", fix=fix)
@@ -98,7 +98,7 @@ def _refuse_other_forms(files: Iterable[Path], stem: str) -> None:
     others = [path for path in files if pattern.fullmatch(path.name) and not path.name.endswith(_BESIDE)]
     if others:
         raise SourceError(
-            f"{others[0].name} is a form of the table that is not read",
+            f"{others[0].name} is an unsupported form of the table",
             where=str(others[0].parent),
             expected=f"{stem}-00000.tsv, {stem}-00000.tsv.gz or {stem}-00000.zip, numbered from 0",
             fix="Unpack or convert it to tab-separated text, or move it away if its rows are in another file.",
@@ -172,7 +172,7 @@ def _refusing_damage(name: str) -> Iterator[None]:
         RuntimeError,
     ) as error:
         raise SourceError(
-            f"not a whole, plain {'gzip' if name.endswith('.gz') else 'zip'} file ({error})",
+            f"not a complete, plain {'gzip' if name.endswith('.gz') else 'zip'} file ({error})",
             where=name,
             code="bad-zip",
             fix="Download it again.",
@@ -196,7 +196,7 @@ def _member(name: str, archive: zipfile.ZipFile) -> zipfile.ZipInfo:
     table = tables[0]
     if table.file_size > max(_LARGE, _DENSEST * table.compress_size):
         raise SourceError(
-            f"the TSV inside would be {table.file_size / max(table.compress_size, 1):.0f} times its packed size",
+            f"the TSV inside would be {table.file_size / max(table.compress_size, 1):.0f} times its compressed size",
             where=name,
             expected=f"at most {_DENSEST} times",
             code="zip-bomb",

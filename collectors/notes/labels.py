@@ -80,7 +80,7 @@ def _refuse_unknown(statuses: pl.Series) -> None:
             where=f"note status history, column {statuses.name}",
             expected=f"one of {', '.join(sorted(known - {''}))}, or nothing",
             code="unknown-status",
-            fix="If the source has a new status, the collector has to learn it.",
+            fix="If the source has introduced a status, the collector needs an update.",
         )
 
 

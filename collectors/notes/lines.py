@@ -120,13 +120,13 @@ def line_blocks(
             raise SourceError(
                 f"a line of more than {_LONGEST_LINE // 2**20} MiB",
                 where=name,
-                expected="a table, one row a line",
+                expected="a table, one row per line",
                 code="endless-line",
             )
         if cut:
             yield content[:cut]
     if rest:
-        warn(f"{name}: the last line has no end, so that the file may be cut: compare its size with the source's.")
+        warn(f"{name}: the last line has no end, so the file may be cut off: compare its size with the source's.")
         yield rest + b"\n"
 
 

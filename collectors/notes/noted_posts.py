@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from collectors.notes.bridging import read_bridging
+from collectors.notes.bridged import read_bridging
 from collectors.notes.collect import (
     REASONS,
     NoteRow,
@@ -47,11 +47,11 @@ _HIGH, _SECOND = 0.35, (0.05, 0.25)
 _LISTED = list(REASONS)
 _OF_MEDIA = (PostStatus.MEDIA, PostStatus.NO_MEDIA)
 _REASONS: Mapping[str, str] = {
-    "one-note": "fewer than two notes by people, with text, that readers have done with",
+    "one-note": "fewer than two notes by people, with text, that readers no longer rate",
     "no-pair": "no helpful note, or no second one beside it",
     # Filters of posts and their texts; posts may have media or not.
     **{name: REASONS[name] for name in _LISTED[_LISTED.index(PostStatus.UNAVAILABLE) :] if name not in _OF_MEDIA},
-    "note-language": "a note in a language that is not asked for",
+    "note-language": "a note in a language that was not requested",
     "too-long": "post and a note together too long",
 }
 

@@ -143,10 +143,10 @@ async def _find_day(transfer: Transfer, request: DumpRequest, today: date) -> da
                 transfer.progress(f"the newest dump is of {day}, {(today - day).days} days old")
             return day
     raise SourceError(
-        f"no whole dump of {days[0]}" + (f" nor of the {_DAYS_BACK} days before" if len(days) > 1 else ""),
+        f"no complete dump of {days[0]}" + (f" nor of the {_DAYS_BACK} days before" if len(days) > 1 else ""),
         where=request.base_url,
         expected=" and ".join(_name(table, 0) for table in needed),
-        fix="The source keeps its dumps for days only: name one of them with --date, or try again tomorrow.",
+        fix="The source keeps its dumps for a few days only: name one of them with --date, or try again tomorrow.",
         code="no-dump",
     )
 
@@ -198,9 +198,9 @@ def _refuse_smaller(folder: Path, request: DumpRequest, day: date) -> None:
         size = sum(path.stat().st_size for path in place.glob(f"{table.stem}-*.zip"))
         if size + _SPARE_BYTES < _LEAST_KEPT * sum(sizes):
             raise SourceError(
-                f"the {table.title} have {size:,} bytes, and {sum(sizes):,} in the dump of {manifest.date}",
+                f"the {table.title} have {size:,} bytes, but {sum(sizes):,} in the dump of {manifest.date}",
                 where=str(place),
-                expected="no less than before: a shard is missing at the source",
+                expected="no less than before: the source lacks a shard",
                 fix="Run the same command again later. If the table has really shrunk, pass --accept-partial.",
                 code="missing-shard",
             )
@@ -267,7 +267,7 @@ def read_manifest(place: Path) -> SnapshotManifest | None:
 
 
 def newest_snapshot(folder: Path, base_url: str, *, before: date = date.max) -> Path | None:
-    """The newest whole snapshot from this address and before a day; folders are named by their days."""
+    """The newest complete snapshot from this address and before a day; folders are named by their days."""
     days = sorted(path for path in folder.glob("[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]") if path.is_dir())
     days = [path for path in days if path.name < before.isoformat()]
     for place in reversed(days):

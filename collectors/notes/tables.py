@@ -214,7 +214,7 @@ class TableReader:
         missing = [column for column in wanted.names if column not in (*columns, *wanted.extra)]
         hard = [column for column in missing if column not in wanted.fillable]
         if hard or (missing and not self.allow_missing_columns):
-            fix = "Pass --allow-missing-columns to fill it with nothing."
+            fix = "Pass --allow-missing-columns to leave it empty."
             if hard:
                 fix = f'If it has another name now: [sources.x-notes] columns = {{ {hard[0]} = "NEW NAME" }}'
             raise SourceError(
@@ -271,7 +271,7 @@ def _columns(header: bytes, name: str, table: DumpTable, aliases: Mapping[str, s
     columns = tuple(former.get(column, column) for column in header.decode(errors="replace").split("\t"))
     if not set(columns) & set(table.columns):
         raise SourceError(
-            "the first line holds no names of columns",
+            "the first line has no column names",
             where=name,
             expected="names between tabs, such as noteId",
             code="no-header",
@@ -279,7 +279,7 @@ def _columns(header: bytes, name: str, table: DumpTable, aliases: Mapping[str, s
         )
     twice = sorted(column for column, times in Counter(columns).items() if times > 1)
     if twice:
-        raise SourceError(f"the column {_shown(twice[:1])} is there twice", where=name, code="duplicate-column")
+        raise SourceError(f"the column {_shown(twice[:1])} appears twice", where=name, code="duplicate-column")
     return columns
 
 
@@ -324,7 +324,7 @@ class _ShardReading:
             raise SourceError(
                 "lines cannot be read",
                 where=self._layout.name,
-                expected="rows as the header promises",
+                expected="rows with the header's columns",
                 code="unreadable-lines",
             )
         self.headers += headers
@@ -378,9 +378,9 @@ def refuse_conflicts(rows: pl.DataFrame, title: str) -> None:
     conflicts = rows.filter(pl.col("noteId").is_duplicated())["noteId"].sort()
     if conflicts.len():
         raise SourceError(
-            f"note {conflicts[0]} has rows that differ",
+            f"note {conflicts[0]} has different rows",
             where=title,
-            expected="one row a note",
+            expected="one row per note",
             code="conflicting-rows",
             fix="Do not mix files of different days in one folder.",
         )

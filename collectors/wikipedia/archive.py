@@ -1,4 +1,4 @@
-"""Download of a wiki's content export: the newest whole one; every file is checked against its published SHA-256.
+"""Download of a wiki's content export: the newest complete one; every file is checked against its published SHA-256.
 
 Layout: `<base>/<wiki>/<YYYY-MM-DD>/xml/bzip2/`, with `SHA256SUMS` and `_SUCCESS`, which are written last: a folder
 without `_SUCCESS` is unfinished (https://wikitech.wikimedia.org/wiki/MediaWiki_Content_File_Exports).
@@ -115,7 +115,7 @@ class _Fetching:
             f"no finished export of {request.wiki}" + (f" among {', '.join(days[:_MOST_DAYS])}" if days else ""),
             where=request.url(""),
             expected="a folder YYYY-MM-DD/xml/bzip2/ with SHA256SUMS and _SUCCESS, which are written last",
-            fix="Check the name of the wiki, name another day with --date, or try again in some days.",
+            fix="Check the name of the wiki, name another day with --date, or try again in a few days.",
             code="no-export",
         )
 
@@ -141,7 +141,7 @@ class _Fetching:
         for path in missing:
             if not await transfer.fetch(f"{url}/{path.name}", path):
                 raise SourceError(
-                    "on the list of checksums, but not there", where=f"{url}/{path.name}", code="missing-file"
+                    "on the list of checksums, but missing", where=f"{url}/{path.name}", code="missing-file"
                 )
         return FetchedExport(day, place, files, skipped=not missing)
 
@@ -160,7 +160,7 @@ class _Fetching:
         free = shutil.disk_usage(missing[0].parent).free
         unknown = sum(path.name not in sizes for path in missing)
         more = f", and {unknown} files of unknown size" if unknown else ""
-        what = f"{len(missing):,} of {count:,} files to come, {needed / 1e9:,.2f} GB{more}; {free / 1e9:,.2f} GB free"
+        what = f"{len(missing):,} of {count:,} files to fetch, {needed / 1e9:,.2f} GB{more}; {free / 1e9:,.2f} GB free"
         self._progress(f"{what} in {missing[0].parent}")
         if needed > free:
             raise WorkspaceError(

@@ -253,10 +253,10 @@ class _Pages:
 
     def _twice(self, page: WikiPage, what: str, how: str = "") -> SourceError:
         return SourceError(
-            f"{what} is there twice{how}",
+            f"{what} appears twice{how}",
             where=f"{self._task.paths[0]} (page {page.title!r})",
             expected="each page and revision once",
-            fix="Fetch the file again; if it is what the wiki publishes, take the page out of it.",
+            fix="Fetch the file again; if it is what the wiki publishes, remove the page from it.",
             code="duplicate-page" if not how else "conflicting-revisions",
         )
 
@@ -382,7 +382,7 @@ def _missing(total: EditsFound) -> list[str]:
         return []
     most = ", ".join(f"{{{{{name}}}}} ({count:,})" for name, count in total.unknown.most_common(10))
     left_out = f"{total.drops[Fate.UNKNOWN_TEMPLATE]:,} decided edits are left out"
-    what = f"{len(total.unknown):,} templates are unknown, so that {left_out}: {most}."
+    what = f"{len(total.unknown):,} templates are unknown, so {left_out}: {most}."
     return [f"{what} To keep these, add the templates to collectors/wikipedia/templates.toml."]
 
 
@@ -409,14 +409,14 @@ def _refuse_twice(found: Sequence[EditsFound], files: Mapping[str, Path]) -> Non
 
 def _warnings(found: Sequence[EditsFound]) -> list[str]:
     sentences = {
-        _LATE: "pages had revisions out of order of time; they were read again, sorted by time and id.",
+        _LATE: "pages had revisions out of time order; they were read again, sorted by time and id.",
         "pages without revisions": "pages have no revisions at all.",
         NOT_LOADED: "revisions have a length and no text; they count as hidden: fetch them again.",
-        DAMAGED: "revisions have a text of another length or SHA-1 than said, and count as hidden: fetch them again.",
-        NO_USER: "revisions have no user although nobody hid it; they count as by somebody unknown.",
-        OTHER_MODEL: "revisions of articles are no wikitext; they count as hidden.",
-        _REPEATED: "revisions are there twice; each was counted once.",
-        _UNCHECKED: "page was joined from files without a list of them, so that a missing last one would not show; put "
+        DAMAGED: "revisions have a text of another length or SHA-1 than stated and count as hidden: fetch them again.",
+        NO_USER: "revisions have no user although it is not hidden; they count as by an unknown user.",
+        OTHER_MODEL: "revisions of articles are not wikitext; they count as hidden.",
+        _REPEATED: "revisions appear twice; each was counted once.",
+        _UNCHECKED: "page was joined from files without a list of them, so a missing last one would go unnoticed; put "
         "the export's SHA256SUMS beside them.",
     }
     return [

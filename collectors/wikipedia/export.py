@@ -65,7 +65,7 @@ NOT_LOADED, DAMAGED, OTHER_MODEL = LOSSES = (
     "revisions whose text is not what its length or SHA-1 says",
     "revisions of another content model than wikitext",
 )
-"""Why a revision of an article has no text although nobody hid it."""
+"""Why a revision of an article has no text although it is not hidden."""
 NO_USER = "revisions without a user although nobody hid it"
 _CHILDREN = {
     "": "mediawiki",
@@ -100,7 +100,7 @@ class ReadSoFar:
         pages: articles returned.
         empty, other, revisions: articles without a single revision, pages of other namespaces, and revisions of
             articles, in what was parsed.
-        losses: revisions of articles whose text is missing although nobody hid it, by reason (`LOSSES`).
+        losses: revisions of articles whose text is missing although it is not hidden, by reason (`LOSSES`).
     """
 
     pages: int
@@ -205,7 +205,7 @@ class JoinedReader:
     def __init__(self, paths: Sequence[Path]) -> None:
         self.unchecked = not min(_lists_all(path, paths) for path in paths)  # no short circuit: each must be checked
         if self.unchecked and len(paths) == 1:
-            raise _missing_part(paths[0], f"{paths[0].name} is one part of a page by its name, and another")
+            raise _missing_part(paths[0], f"{paths[0].name} is one part of a page, by its name; another part")
         self._parts = [ExportReader(path) for path in sorted(paths, key=_beginning)]
 
     @property
@@ -332,9 +332,9 @@ def _open(path: Path) -> BinaryIO:
         return open_seven_zip(path)
     if packing in {"zip", "zstd"}:
         raise SourceError(
-            f"packed as {packing}",
+            f"compressed as {packing}",
             where=str(path),
-            expected="XML, plain or packed by gzip, bzip2, xz or 7z",
+            expected="XML, plain or compressed by gzip, bzip2, xz or 7z",
             fix="Unpack it first.",
             code="unknown-packing",
         )
@@ -550,7 +550,7 @@ class _Handler:
         )
 
     def _whole_text(self, values: Mapping[str, str]) -> str | None:
-        """The text, unless it was left out, is damaged or is no wikitext, each of which is counted."""
+        """The text, unless it was left out, is damaged or is not wikitext, each of which is counted."""
         text, said = values.get("text"), self._text
         sha1 = said.get("sha1", "") or values.get("sha1", "")
         loss = loss_of(text, model=values.get("model", "wikitext").strip(), size=said.get("bytes", ""), sha1=sha1)
@@ -581,7 +581,7 @@ class _Handler:
 
 
 def loss_of(text: str | None, *, model: str, size: str, sha1: str) -> str:
-    """Why a text that nobody hid cannot be used (one of `LOSSES`); "" if it can.
+    """Why a text that is not hidden cannot be used (one of `LOSSES`); "" if it can.
 
     Args:
         text: as it was read.
@@ -699,7 +699,7 @@ def open_seven_zip(path: Path) -> BinaryIO:
         names = [entry.filename for entry in archive.list() if not entry.is_directory]
     except Exception as error:  # py7zr raises various errors for a broken header
         raise SourceError(
-            f"not a whole 7z archive ({type(error).__name__}: {error})",
+            f"not a complete 7z archive ({type(error).__name__}: {error})",
             where=str(path),
             fix="Fetch the file again and compare its checksum.",
             code="bad-archive",

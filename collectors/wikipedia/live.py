@@ -54,10 +54,10 @@ def _targets(run: _Run, source: LiveSource, quarter: Quarter) -> tuple[list[_Tar
         raise SourceError(
             f"{since}, after {quarter}",
             expected="a quarter that they reach back to (a wiki keeps them for 30 to 90 days)",
-            fix="Name pages with --pages, or take a dump.",
+            fix="Name pages with --pages, or use a dump.",
             code="no-recent-changes",
         )
-    what = f"earlier edits of {quarter} are there only as far as they were asked for in time."
+    what = f"earlier edits of {quarter} are included only if they were requested in time."
     return targets, [f"{since}: {what}"] if reach.start > quarter.start else []
 
 

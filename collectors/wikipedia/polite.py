@@ -157,7 +157,7 @@ class PoliteSession(requests.Session):
             with response:
                 _fill(response, lambda: deadline - self._clock.now())
         except (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError) as error:
-            raise _AgainError(f"no whole answer ({type(error).__name__})") from error
+            raise _AgainError(f"an incomplete answer ({type(error).__name__})") from error
         except requests.RequestException as error:
             raise SourceError(f"cannot be asked ({error})", where=url, code="api-unreachable") from error
         _judge(response, url)
@@ -198,7 +198,7 @@ def _fill(response: requests.Response, left_s: Callable[[], float]) -> None:
 
 
 def _is_whole(body: bytes) -> bool:
-    """Whether a body is not cut; what is no JSON at all is not judged here."""
+    """Whether a body is not cut; what is not JSON at all is not judged here."""
     if not body.lstrip().startswith((b"{", b"[")):
         return bool(body.strip())
     try:

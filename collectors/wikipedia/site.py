@@ -137,7 +137,7 @@ class WikiSite:
         self._logged_in = not self._account.user
         self._lock = threading.Lock()
         self.losses: dict[int, str] = {}
-        """Why the text or the user of a revision is missing that nobody hid."""
+        """Why the text or the user of a revision is missing although it is not hidden."""
 
     def changes(self, window: Window, *, tag: str | None, bots: bool, ask: bool) -> list[RecentChange]:
         """Edits of articles in a window, from its start on: all, or as many as one response has.
@@ -247,7 +247,7 @@ class WikiSite:
             yield from map(self._revision, batch.revisions)
 
     def _revision(self, item: _Revision) -> Revision:
-        """The revision; text that is no wikitext, or not what the wiki says of it, is left out."""
+        """The revision; text that is not wikitext, or not as the wiki describes it, is left out."""
         slot = item.slots.get("main", _Slot())
         size = "" if slot.size is None else str(slot.size)
         loss = "" if slot.texthidden else loss_of(slot.content, model=slot.contentmodel, size=size, sha1=slot.sha1)
@@ -360,12 +360,12 @@ class WikiSite:
         for page in body.query.pages:
             order = [(item.timestamp, item.revid) for item in page.revisions]
             if sorted(set(order)) not in (order, order[::-1]):
-                raise self._strange(f"revisions of page {page.pageid} are out of order, or there twice")
+                raise self._strange(f"revisions of page {page.pageid} are out of order or repeated")
         return body
 
     def _strange(self, what: str) -> SourceError:
         return SourceError(
-            f"the answer is not understood ({what})",
+            f"the answer cannot be understood ({what})",
             where=self._api,
             expected="a MediaWiki of version 1.32 or newer",
             fix="If the wiki answered at this address before, try again later; else check the address.",

@@ -83,7 +83,7 @@ class WikiAccount:
         token, user, password = (os.environ.get(name, "").strip() for name in (TOKEN, USER, PASSWORD))
         if bool(user) != bool(password) or (token and user):
             raise UsageError(
-                "an account of the wiki that is not whole, or two of them",
+                "an incomplete account of the wiki, or two accounts",
                 where=f"environment variables {TOKEN}, {USER}, {PASSWORD}",
                 expected=f"{TOKEN}, or {USER} and {PASSWORD}, or none of the three",
                 code="bad-account",
@@ -157,7 +157,7 @@ class LiveSource:
 
 
 def read_titles(names: Sequence[str]) -> list[str]:
-    """Read titles from arguments: each is a title, or a file of titles, one a line (`#` begins a comment).
+    """Read titles from arguments: each is a title, or a file of titles, one per line (`#` begins a comment).
 
     Raises:
         UsageError: if a file is unreadable, or a title is invalid.
@@ -173,7 +173,7 @@ def read_titles(names: Sequence[str]) -> list[str]:
                 raise UsageError(f"not a title: {title[:80]!r}", expected=expected, code="bad-title")
             titles[title] = None
     if names and not titles:
-        raise UsageError("no title in what --pages names", where=names[0], code="no-titles")
+        raise UsageError("--pages names no title", where=names[0], code="no-titles")
     return list(titles)
 
 

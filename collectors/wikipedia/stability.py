@@ -55,20 +55,20 @@ class Fate(StrEnum):
     REJECTED = "rejected"
     HIDDEN_TEXT = (
         "hidden-text",
-        "the text of the revision, the one before or the deciding one is hidden, missing or no wikitext",
+        "the text of the revision, the one before or the deciding one is hidden, missing or not wikitext",
     )
     TOO_MANY_PARAGRAPHS = "too-many-paragraphs", "the revision changes too many paragraphs"
     PARENT_MISSING = "parent-missing", "the revision was not made on the one before it in the source"
-    SECTION_AMBIGUOUS = "section-ambiguous", "the section's heading is there twice, or gone when it mattered"
+    SECTION_AMBIGUOUS = "section-ambiguous", "the section's heading appears twice, or is missing when needed"
     PARAGRAPH_REPEATED = "paragraph-repeated", "the section holds the same paragraph twice"
-    OTHER_KIND = "other-kind", "no paragraph of the kinds asked about"
-    TOO_SHORT = "too-short", "too few characters put in and taken out"
+    OTHER_KIND = "other-kind", "no paragraph of the requested kinds"
+    TOO_SHORT = "too-short", "too few characters added and removed"
     URLS_ONLY = "urls-only", "nothing but web addresses changed"
     BOT = "bot", "made by a bot"
-    RESTORES_OLD_TEXT = "restores-old-text", "puts back a paragraph that stood in the section before"
+    RESTORES_OLD_TEXT = "restores-old-text", "restores a paragraph that the section had before"
     TOO_RECENT = "too-recent", "the history ends before a decision"
     PAGE_BLANKED = "page-blanked", "the page was blanked before a decision"
-    MOVED = "moved", "the paragraph, or a long piece of what changed, went elsewhere in the article or came from there"
+    MOVED = "moved", "the paragraph, or a long piece of what changed, was moved within the article"
     REWRITTEN = "rewritten", "the paragraph was changed again before a decision"
     SELF_REVERT = "self-revert", "taken back by the user who made it"
     HIDDEN_USER = "hidden-user", "taken back, and one of the two users is hidden"
@@ -77,9 +77,9 @@ class Fate(StrEnum):
     NOTHING_TO_READ = "nothing-to-read", "a reader would see nothing of the paragraph before, or after"
     UNKNOWN_TEMPLATE = (
         "unknown-template",
-        "a template in the paragraph shows a reader what the table of templates does not know",
+        "a template that readers see in the paragraph is not in the table of templates",
     )
-    LITTLE_TO_READ = "little-to-read", "too few of the characters put in and taken out are ones that a reader sees"
+    LITTLE_TO_READ = "little-to-read", "readers see too few of the characters added and removed"
 
 
 MEANINGS = {fate: fate.meaning for fate in Fate if fate.meaning}

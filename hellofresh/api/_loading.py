@@ -126,7 +126,7 @@ def workspace_for_runs(edition: LoadedEdition) -> Workspace:
                 copy.rename(target)
     if load_release(workspace, edition.edition, edition.task).samples_sha256 != edition.release.samples_sha256:
         raise UsageError(
-            f"the workspace has other samples of {edition.task.name} {edition.edition} than were loaded",
+            f"the workspace's samples of {edition.task.name} {edition.edition} are not those loaded",
             where=str(target),
             fix="Load the edition from the workspace, or set HELLOFRESH_DATA to another folder.",
             code="other-release",

@@ -78,7 +78,7 @@ def _given(edition: LoadedEdition, predictions: Predictions) -> dict[str, Output
         if predictions["id"].is_duplicated().any():
             raise UsageError(
                 f"{predictions['id'].n_unique()} ids on {predictions.height} rows",
-                expected="one row a sample",
+                expected="one row per sample",
                 fix="Choose a prompt first: run.predictions.filter(prompt=...)",
                 code="duplicate-id",
             )

@@ -38,7 +38,7 @@ class EvaluatedRun:
 
     Attributes:
         edition: on what.
-        report: totals of the run: samples judged and failed, tokens, cost.
+        report: totals of the run: samples answered and failed, tokens, cost.
     """
 
     edition: LoadedEdition
@@ -69,7 +69,7 @@ class EvaluatedRun:
 
     def __repr__(self) -> str:
         cost = "unknown" if self.report.cost_usd is None else f"{self.report.cost_usd:.4f} USD"
-        return f"{self.report.run_id}: {self.report.judged} of {self.report.of} samples judged, cost {cost}"
+        return f"{self.report.run_id}: {self.report.judged} of {self.report.of} samples answered, cost {cost}"
 
 
 def evaluate(
@@ -104,7 +104,7 @@ def evaluate(
     if not isinstance(model, str):
         model = bring_client(model, name)
     elif name is not None:
-        raise UsageError("a name beside a model's name", expected="a name with a client", code="bad-name")
+        raise UsageError("a name beside a model's name", expected="a name only for a client", code="bad-name")
     given = {**options, "model": model, **({} if agent is None else {"regime": agent_regime(agent)})}
     given.setdefault("regime", usual_regime(edition.task))
     named = {"edition": str(edition.edition), "task": edition.task.name}
@@ -143,7 +143,7 @@ class _Progress:
             RunError: if the run should end.
         """
         if self.stopped:
-            raise RunError("the run was stopped", fix="The same call goes on with it.", code="stopped")
+            raise RunError("the run was stopped", fix="Repeat the call to resume it.", code="stopped")
         self._far = tally.done, tally.samples
         if self.draws_at_once:
             self.draw()

@@ -211,7 +211,7 @@ def compare(
         >>> import numpy
         >>> scores = numpy.array([[1, 0]] * 30 + [[1, 1]] * 60 + [[0, 1]] * 10)
         >>> compare(scores).sentence
-        'system 1 leads with 0.900 on 100 items; that is significant over system 2 (adjusted p < .05).'
+        'system 1 leads with 0.900 on 100 items: significantly ahead of system 2 (adjusted p < .05).'
 
     Args:
         scores: an edition, from `load`; or a frame of polars or pandas, long (item, system, score) or wide (a column a
@@ -249,7 +249,7 @@ def _framed(scores: Any) -> pl.DataFrame:
 
 
 def _on_edition(edition: LoadedEdition, systems: Mapping[str, Predictions]) -> ComparisonTable:
-    """Compare as the leaderboard does: on the samples that all systems judged."""
+    """Compare as the leaderboard does: on the samples that all systems answered."""
     if len(systems) < 2:
         raise UsageError("nothing to compare", expected="predictions of two systems or more", code="too-few-systems")
     entries = [_entry(name, "submission", outputs_of(edition, said)) for name, said in systems.items()]

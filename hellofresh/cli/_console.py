@@ -1,4 +1,4 @@
-"""Shows messages and results of the pipeline on the console, or in one line a step."""
+"""Shows messages and results of the pipeline on the console, or in one line per step."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class ConsoleShow:
 
 @dataclass(frozen=True, slots=True)
 class BriefShow(ConsoleShow):
-    """Shows one line a step, and bars on a terminal; everything else goes to a log."""
+    """Shows one line per step, and bars on a terminal; everything else goes to a log."""
 
     log: ConsoleShow = field(kw_only=True)
 

@@ -102,7 +102,7 @@ class CommandOutput:
 
     @contextmanager
     def progress(self, what: str) -> Iterator[ProgressBar]:
-        """A progress bar on standard error, for work of over two seconds; occasional lines if that is no terminal."""
+        """A progress bar on standard error, for work of over two seconds; occasional lines without a terminal."""
         columns = (
             TextColumn("{task.description}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
             BarColumn(bar_width=15),

@@ -116,7 +116,7 @@ def show_built(output: CommandOutput, built: Sequence[Built]) -> None:
         if not item.skipped and item.left_out:
             output.say(
                 f"note: {item.task} {item.quarter}: {item.left_out} candidates were left out because another release "
-                "has their group: its labels would give theirs away."
+                "has their group: its labels would reveal theirs."
             )
         if item.unseen:
             output.say(
@@ -166,7 +166,7 @@ def _show_answered(output: CommandOutput, scored: ScoredSplit, task: str) -> Non
     chosen = _headline(scored, task, get_task(task).on(scored.split).headline)
     shown = zip(short_names(chosen), chosen, strict=True)
     answered = [(name, s.regime, s.none, s.blocked, f"{s.n}/{s.n_split}") for name, s in shown]
-    columns = ("system", "regime", "none", "blocked", "judged")
+    columns = ("system", "regime", "none", "blocked", "samples")
     title = f"{task} {scored.edition}: scored, not revealed{_UNCHANGED if scored.skipped else ''}"
     output.table(title, columns, sorted(answered))
     output.say(
@@ -192,7 +192,7 @@ def _show_scores(output: CommandOutput, scored: ScoredSplit, task: str) -> None:
     titles = [metric.title if wide else metric.title[:6] for metric in metrics]
     titles.insert(1, "bootstrap")
     before, after = (("regime", "prompt"), ("none", "blocked")) if wide else ((), ("none",))
-    columns, what = ("system", *before, *titles, *after, "judged"), f"{task} {scored.edition}"
+    columns, what = ("system", *before, *titles, *after, "samples"), f"{task} {scored.edition}"
     output.table(f"{what}: scores{_UNCHANGED if scored.skipped else ''}", columns, rows)
     _show_repetitions(output, what, [score for score in ordered if score.repetitions > 1], metrics[0])
     _warn_of_few(output, task, ordered)
@@ -297,7 +297,7 @@ def show_beside(output: CommandOutput, workspace: Workspace, evaluation: Evaluat
     rows = [(one.system, estimate(one.value, one.low, one.high), f"{one.n}/{one.n_split}") for one in scores]
     if rows:
         output.table(
-            f"{metric.title} beside the baselines and others", ("system", f"{metric.title} [95%]", "judged"), rows
+            f"{metric.title} beside the baselines and others", ("system", f"{metric.title} [95%]", "samples"), rows
         )
         if scores[0].n < scores[0].n_split:
             part = f"{scores[0].n} of {scores[0].n_split} samples"
@@ -328,7 +328,7 @@ def _show_people(output: CommandOutput, people: Sequence[PeopleRow], title: str,
 
 
 def _show_examples(output: CommandOutput, release: Release, labels: Mapping[str, Label], folder: Path) -> None:
-    """Show one wrongly and one rightly judged sample of the run in a folder."""
+    """Show one wrongly and one rightly answered sample of the run in a folder."""
     task, samples = release.task, {sample.id: sample for sample in release.with_texts()}
     with snapshot(folder) as journal:
         said = deciding(journal.entries())

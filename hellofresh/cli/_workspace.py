@@ -23,7 +23,7 @@ def prepare(options: argparse.Namespace) -> None:
         UsageError: if the folder is not the workspace's, or the clock is behind.
     """
     if (summary := getattr(options, "summary", None)) is not None:  # whoever reads it must not see another day's
-        write_bytes(summary, f"HelloFresh, {utc_text(now())}: begun, and not ended. See the log.\n".encode())
+        write_bytes(summary, f"HelloFresh, {utc_text(now())}: started, but not finished. See the log.\n".encode())
     workspace = Workspace.from_environment()
     # A command that records a folder may run although the existing record is damaged.
     takes = hasattr(options, "submissions_belong") and getattr(options, "record", None) is None
@@ -47,9 +47,9 @@ def _folder(workspace: Workspace, options: argparse.Namespace, *, record: bool) 
         )
     if belong and recorded and not own.is_dir():
         raise UsageError(
-            "the submissions of this workspace are not there",
+            "the folder of this workspace's submissions is missing",
             where=str(own),
-            expected="the folder that was recorded: without it, every submission would be taken for withdrawn",
+            expected="the folder that was recorded: without it, every submission would count as withdrawn",
             fix="Restore it. If it has moved: hellofresh submission list --folder DIR",
             code="no-submissions",
         )

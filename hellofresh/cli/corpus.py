@@ -132,7 +132,7 @@ def show(options: argparse.Namespace, output: CommandOutput) -> int:
     if options.check:
         check_corpus(corpus)
         output.result({"corpus": corpus.name, "sha256": corpus.manifest.sha256, "ok": True})
-        output.text(f"{corpus.name}: {corpus.manifest.documents:,} documents, unchanged and whole")
+        output.text(f"{corpus.name}: {corpus.manifest.documents:,} documents, complete and unchanged")
     elif options.export is not None:
         write_beir(corpus, options.export)
         write_json(options.export / "ir-metadata.yml", _ir_metadata(corpus, {}))
@@ -241,7 +241,7 @@ def _print_manifest(manifest: CorpusManifest, folder: Path, output: CommandOutpu
     output.table("Corpus", ("corpus", "source", "documents", "queries", "judgements", "content"), [_row(manifest)])
     for ledger in manifest.ledgers:
         output.text(str(ledger))
-    output.text(f"{manifest.undated:,} documents without a whole date")
+    output.text(f"{manifest.undated:,} documents without a full date")
     output.text(f"licence of its texts: {manifest.license}")
     output.text(f"files: {folder}")
 
@@ -326,4 +326,4 @@ def _print_comparison(found: RetrieverComparison, output: CommandOutput) -> None
     for one in found.retrievers:
         if "+" in one.name:
             ceiling = one.mean(f"recall@{FIRST_STAGE}")
-            output.text(f"{one.name}: recall@{FIRST_STAGE} of its first stage, its ceiling, is {ceiling:.3f}")
+            output.text(f"{one.name}: recall@{FIRST_STAGE} of its first stage, its upper limit, is {ceiling:.3f}")

@@ -118,7 +118,7 @@ def show_forecast(output: CommandOutput, what: str, ahead: Forecast) -> None:
         ("samples", f"{ahead.samples:,}" + (f", {ahead.repetitions} times" if ahead.repetitions > 1 else "")),
         ("already stored", f"{ahead.known:,} answers"),
         ("time", f"about {duration(ahead.seconds)}, at {SECONDS_A_CALL:g} s a request and within the model's limits"),
-        ("expected", expected if ahead.measured else "at most the ceiling; the first answers will tell more"),
+        ("expected", expected if ahead.measured else "at most the ceiling; the first answers give a better estimate"),
         ("ceiling", f"{ahead.most_calls:,} requests, {_cost_ahead(ahead.most_usd)}"),
     ]
     output.table(f"Planned run: {what}", ("", ""), rows)

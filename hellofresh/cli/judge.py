@@ -250,8 +250,8 @@ def _show(output: CommandOutput, judged: JudgedSystems, cards: Sequence[RewardCa
     if judged.fooled_by:
         output.say(f"not validated: systems' responses are not rated higher than {', '.join(judged.fooled_by)}")
     if judged.weak:
-        what = "places refutations above replies that refute nothing too seldom"
-        output.say(f"not validated: by its own card the reward for {', '.join(judged.weak)} {what}")
+        what = "too seldom places refutations above replies that refute nothing"
+        output.say(f"not validated: by its own card, the reward for {', '.join(judged.weak)} {what}")
     differences = {measure: judged.differences(measure) for measure in judged.measures}
     _show_differences(output, differences, (*trained, "denies", "grounded"))
     for card in cards:

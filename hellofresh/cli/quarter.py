@@ -50,10 +50,10 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
         names = [result.name for result in day.results]
         Memory.of(workspace).at_end(utc_text(now()), names, news.lines).write(workspace)
     if news.as_before:
-        output.say(f"{news.as_before} lines are as on the last day: see {workspace.root / 'private/steps.json'}")
+        output.say(f"{news.as_before} lines are unchanged: see {workspace.root / 'private/steps.json'}")
     output.result([{"step": one.name, "state": str(one.state), "detail": one.detail} for one in day.results])
     if not settings.sources.any and not options.sample:
-        output.say("note: nothing is collected: hellofresh.toml names no source. --sample uses the bundled sample.")
+        output.say("note: hellofresh.toml names no source, so nothing is collected. --sample uses the bundled sample.")
     if options.summary is not None:
         write_bytes(options.summary, f"{summary}\n".encode())
     variable = settings.daily.hook_variable
@@ -78,13 +78,13 @@ class _News(CommandOutput):
 
 
 def open_quarter(options: argparse.Namespace, output: CommandOutput) -> int:
-    """Show the funnel of a quarter beside the last one's, and open what nothing speaks against; 1 if some stays."""
+    """Show the funnel of a quarter beside the last one's, and open what has no warnings; 1 if some stay closed."""
     workspace, settings = Workspace.from_environment(), Settings.load()
     found = [one for one in openings(workspace, settings) if one.quarter == options.quarter]
     asked = [one for one in found if options.task in (None, one.task)]
     if not asked:
         fix = f"Look: hellofresh quarter status --quarter {options.quarter}"
-        raise UsageError(f"nothing of {options.quarter} waits for its opening", fix=fix, code="nothing-to-open")
+        raise UsageError(f"no task of {options.quarter} waits to be opened", fix=fix, code="nothing-to-open")
     Witness.of(workspace, workspace.submissions(), settings, options.yes_it_is).confirm("the opening")
     stays = []
     for one in asked:
@@ -111,7 +111,7 @@ def restore(options: argparse.Namespace, output: CommandOutput) -> int:
         expected = "one of --from TARGET, --new-key, --witness RELEASE=SHA256"
         raise UsageError("nothing to restore", expected=expected, code="bad-restore")
     if options.witness is not None:
-        output.text(f"{record_witness(workspace, options.witness)}: on record; it is asked before every step.")
+        output.text(f"{record_witness(workspace, options.witness)}: on record; it is checked before every step.")
         return 0
     if options.new_key:
         Escrow.replace_lost_key(workspace)
@@ -126,7 +126,7 @@ def restore(options: argparse.Namespace, output: CommandOutput) -> int:
         said += [f"{one.without_texts} samples have no texts here: {fill}"] if one.without_texts else []
         said += [f"the version that was here is in {one.set_aside}"] if one.set_aside else []
         output.text("; ".join(said))
-    output.text("Next: hellofresh quarter status" if found else f"Nothing to restore: {options.source} is not ahead.")
+    output.text("Next: hellofresh quarter status" if found else f"Nothing to restore: {options.source} is not newer.")
     return 0
 
 

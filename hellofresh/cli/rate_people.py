@@ -83,7 +83,7 @@ def _prepare(options: argparse.Namespace, output: CommandOutput) -> int:
     calendar = due.calendars.get(task.name)
     if calendar is not None and now() < calendar.deadline:
         until = utc_text(calendar.deadline)
-        output.say(f"note: predictions are accepted until {until}; those that come in later are not among these.")
+        output.say(f"note: predictions are accepted until {until}; later ones are not included.")
     output.say(
         f"{options.prepare}: responses.jsonl says who wrote what; keep it private. Next: hellofresh rate assign "
         f"--edition {options.edition} --task {task.name} --samples {options.prepare / 'samples.jsonl'} "
@@ -181,11 +181,11 @@ def _shown(files: StudyFiles, access: Sequence[RaterAccess], output: CommandOutp
         output.say(f"The ids of the samples are published: {asked_file(files.workspace, files.edition, files.task)}")
         until = study.assignments.until
         output.say(
-            f"Predictions are taken until {until}, when labels are revealed. Close before: hellofresh rate close"
+            f"Predictions are accepted until {until}, when labels are revealed. Close before: hellofresh rate close"
         )
     output.say(
         "Send each rater their page: it opens without a network, and at its end gives a file for 'hellofresh rate "
-        "close --file'. Or serve the pages, which then hand over by themselves: hellofresh rate serve"
+        "close --file'. Or serve the pages, which then send their answers by themselves: hellofresh rate serve"
     )
     return 0
 
@@ -258,6 +258,6 @@ def _about_checks(answers: Sequence[PersonAnswer]) -> str:
     by_check = ", ".join(f"{failed[check]} failed check {number}" for number, check in enumerate(checks, start=1))
     return (
         f"{len(people)} people answered, of whom {len({item.judge for item in failures})} are left out for failing an "
-        f"attention check ({by_check or 'nobody reached one'}). The board has a row of people from {LEAST_PEOPLE} "
+        f"attention check ({by_check or 'nobody saw one'}). The board has a row of people from {LEAST_PEOPLE} "
         f"people and {LEAST_SAMPLES} samples with {VOTERS} answers on; below, it says what is missing."
     )

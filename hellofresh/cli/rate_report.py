@@ -54,7 +54,7 @@ from hellofresh.tasks.samples import to_json
 
 _WHY = (
     "These p-values are far too small. A rating counts as two rows where one person rated alone and as one where two "
-    "did, and all rows are taken for independent. --p-values honest takes one mean a post."
+    "did, and all rows are treated as independent. --p-values honest takes one mean per post."
 )
 
 
@@ -90,7 +90,7 @@ def _report_all(output: CommandOutput, study: RatedStudy, form: Form) -> None:
     own = dict(study.key.filter(pl.col("same_as") == "").group_by("system").len().iter_rows())
     left_out = {}
     for system in sorted(set(study.key["system"]) - set(systems)):
-        few = f"it has responses of its own to {own.get(system, 0)} of {posts} posts, fewer than half"
+        few = f"it has its own responses to {own.get(system, 0)} of {posts} posts, fewer than half"
         unrated = system in study.main_systems
         left_out[system] = "people have not rated it" if unrated else f"{few}; --kind standings shows it"
     output.result({"left_out": left_out})

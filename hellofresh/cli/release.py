@@ -98,7 +98,7 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
 def _go_briefly(
     go: Callable[[Steps], None], workspace: Workspace, options: argparse.Namespace, output: CommandOutput
 ) -> None:
-    """Show a line a step, and write everything else to a log."""
+    """Show one line per step, and write everything else to a log."""
     log = workspace.root / "logs" / f"release-{now():%Y-%m-%d}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("a+", encoding="utf-8") as file:

@@ -87,7 +87,7 @@ def _check_folders(
         expected = "a folder with manifest.json in it or below it, such as data/releases"
         raise UsageError("no release here", where=where, expected=expected, code="no-release") from None
     if known is not None and len(folders) > 1:
-        raise UsageError("a hash belongs to one release", where="--known", expected="its folder", code="bad-hash")
+        raise UsageError("a hash fits one release only", where="--known", expected="its folder", code="bad-hash")
     checks = [check for folder in folders for check in _checked(folder, figures, known, submissions)]
     checks += beside_checks(folders) + _repeats(folders)
     return checks + [check for root in publications_above(folders) for check in published_checks(root)]
@@ -98,9 +98,9 @@ def _board_checks(folder: Path) -> list[Check]:
     name, board = folder.as_posix(), BoardFiles.at(folder)
     listed = {path: sha256 for path, sha256 in board.manifest.hashes.items() if (folder / path).is_file()}
     other = [path for path, sha256 in listed.items() if sha256_file(folder / path) != sha256]
-    faults = [f"{path!r} is other" for path in other]
+    faults = [f"{path!r} differs" for path in other]
     faults += [f"{path!r} is missing" for path in sorted(board.manifest.hashes.keys() - listed.keys())]
-    faults += [f"{path!r} belongs to nothing" for path in foreign_files(folder, {*board.manifest.hashes, MANIFEST})]
+    faults += [f"{path!r} does not belong here" for path in foreign_files(folder, {*board.manifest.hashes, MANIFEST})]
     checks = [Check(name, "board", f"{len(listed)} files as its manifest lists them", faults)]
     differ, unchecked = list[str](), ["standings, pairs and every other table of the board"]
     keys, there = ["edition", "task", "split"], set[str]()
@@ -179,7 +179,7 @@ def _refuse_figures_of_other_releases(figures: Sequence[FigureName], checks: Seq
     looked = any(check.name == "figure" for check in checks)
     if figures and not looked and all(check.ok for check in checks):
         raise UsageError(
-            f"no release here has {figures[0].text[:200]!r}",
+            f"no release here has the figure {figures[0].text[:200]!r}",
             expected=f"one of {', '.join(sorted({check.release for check in checks if check.name != 'repeats'}))}",
             code="bad-figure",
         )

@@ -97,7 +97,7 @@ def _print(found: RespondedPost, output: CommandOutput) -> None:
 
 def _print_evidence(found: RespondedPost, output: CommandOutput) -> None:
     if not found.evidence:
-        output.text("No page that may be used said anything about it.")
+        output.text("No usable page said anything about it.")
         output.text("")
     for number, item in enumerate(found.evidence, start=1):
         output.text(f"[{number}] {item.title or item.url}")
@@ -114,7 +114,7 @@ def _serve(options: argparse.Namespace, output: CommandOutput) -> int:
     """Serve the page until stopped, for this machine only."""
     port: int = options.port
     if not 0 < port <= _HIGHEST_PORT:
-        raise UsageError(f"no port {port}", expected=f"a number from 1 to {_HIGHEST_PORT}", code="bad-port")
+        raise UsageError(f"{port} is not a port", expected=f"a number from 1 to {_HIGHEST_PORT}", code="bad-port")
     if options.text or options.image or options.date or options.by:
         raise UsageError(
             "a post for the page",

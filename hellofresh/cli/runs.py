@@ -100,7 +100,7 @@ def _list_runs(output: CommandOutput) -> int:
         judged = "-" if record is None else f"{numbers['judged']}/{numbers['of']}"
         rows.append((name, state, judged, cost, started))
     output.result(results)
-    output.table("Runs", ("run", "state", "judged", "cost (USD)", "started"), rows)
+    output.table("Runs", ("run", "state", "answered", "cost (USD)", "started"), rows)
     return 0
 
 

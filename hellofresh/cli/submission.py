@@ -1,4 +1,4 @@
-"""`hellofresh submission`: hand in predictions of your own system, and see their state."""
+"""`hellofresh submission`: submit predictions of your own system, and see their state."""
 
 from __future__ import annotations
 
@@ -334,7 +334,7 @@ def list_entries(options: argparse.Namespace, output: CommandOutput) -> int:
     rows = [_entry_row(item, counts) for item in found.entries]
     output.table(f"Submissions to {due.edition}{_named(due)}", ("entry", "name", "received", "state"), rows)
     if not options.submissions.is_dir():
-        output.text(f"There is no folder {options.submissions.absolute()} yet.")
+        output.text(f"The folder {options.submissions.absolute()} does not exist yet.")
     for item in found.entries:
         for line in (*map(str, item.faults), *item.flags):
             output.text(f"{item.origin}: {line}")

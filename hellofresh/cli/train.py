@@ -253,7 +253,7 @@ def _watched(asked: RewardedSettings, recipe: RewardedRecipe, output: CommandOut
 def _say_probes(found: Probed | None, output: CommandOutput) -> None:
     if found is not None:
         shares = ", ".join(f"{name} {share:.0%}" for name, share in found.shares.items())
-        output.text(f"refutations of {found.claims} claims are placed above: {shares} (least for all: {LEAST:.0%})")
+        output.text(f"refutations of {found.claims} claims rank above: {shares} (required of each: {LEAST:.0%})")
 
 
 def _print_tuned(folder: Path, card: TuningCard, output: CommandOutput) -> None:

@@ -8,7 +8,7 @@
     `-- DataError                   the request is fine, the data are not               exit code 1
         |-- SourceError             a dump: columns, rows, archives, XML
         |-- ReleaseError            a release's files do not hold together
-        |-- SubmissionError         predictions or metadata that somebody handed in
+        |-- SubmissionError         submitted predictions or metadata
         |-- PromptError             a prompt set that cannot be filled
         `-- RunError                an evaluation that cannot go on
             `-- CallError           one request to a model that brought no answer (in hellofresh.models)
@@ -102,7 +102,7 @@ class ReleaseError(DataError):
 
 
 class SubmissionError(DataError):
-    """Predictions or metadata that somebody handed in and that break a rule."""
+    """Submitted predictions or metadata that break a rule."""
 
 
 class PromptError(DataError):

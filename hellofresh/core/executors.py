@@ -96,7 +96,7 @@ def cluster_pool(address: str) -> Pool:
                 raise RunError(
                     f"the cluster lost the work ({error or 'the scheduler has gone'})",
                     where=address,
-                    fix="Look into the logs of its workers; fewer threads a worker need less memory.",
+                    fix="Check its workers' logs; fewer threads per worker need less memory.",
                     code="workers-lost",
                 ) from None
 
@@ -139,7 +139,7 @@ def run_tasks(
         return [results[place] for place in range(len(tasks))]
     raise RunError(
         f"workers were lost in each of {_ATTEMPTS} attempts, {len(results):,} of {len(tasks):,} files done",
-        fix="Look whether they run out of memory; fewer at once need less.",
+        fix="Check whether they run out of memory; fewer workers need less.",
         code="workers-lost",
     )
 

@@ -184,17 +184,17 @@ def read_sealed(path: Path, *, error: type[HelloFreshError] = DataError, fix: st
 
     Raises:
         DataError: if the file is missing or not JSON.
-        HelloFreshError: of the class `error`, if the content is not as it was written.
+        HelloFreshError: of the class `error`, if the content has changed since it was written.
     """
     content = read_json(path)
     if content.pop(_CHECKSUM, None) != _checksum(content):
-        expected = f"content with the SHA-256 that it names as {_CHECKSUM}"
-        raise error("is not as it was written", where=str(path), expected=expected, fix=fix, code=code)
+        expected = f"content whose SHA-256 is its {_CHECKSUM}"
+        raise error("has changed since it was written", where=str(path), expected=expected, fix=fix, code=code)
     return content
 
 
 def write_jsonl(path: Path, rows: Iterable[object], *, mode: int = 0o644) -> int:
-    """Write one canonical JSON value a line; returns the number of lines."""
+    """Write one canonical JSON value per line; returns the number of lines."""
     count = 0
     with atomic_path(path, mode=mode) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
         for row in rows:
@@ -397,7 +397,7 @@ def _no_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
     value = dict(pairs)
     if len(value) < len(pairs):
         repeated = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
-        raise BadJsonError("repeated-key", f"the key {repeated[:80]!r} is there twice")
+        raise BadJsonError("repeated-key", f"the key {repeated[:80]!r} appears twice")
     return value
 
 

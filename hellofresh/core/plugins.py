@@ -20,7 +20,7 @@ class _Named(Protocol):
 
 
 T = TypeVar("T", bound=_Named)
-_APART = "It imports what is just being loaded: bring it from a module of its own that imports less."
+_APART = "It imports what is just being loaded: move it to a module of its own that imports less."
 
 
 def _left_out() -> bool:
@@ -123,7 +123,7 @@ class Registry(MutableMapping[str, T]):
         kind: what they are, in the singular.
         group: of the entry points.
         own: this package's.
-        check: raises an error if an object cannot stand beside others.
+        check: raises an error if an object conflicts with others.
     """
 
     def __init__(
@@ -136,7 +136,7 @@ class Registry(MutableMapping[str, T]):
     def _all(self) -> dict[str, T]:
         found = self.__dict__["_all"] = dict(self._own)  # what is being loaded may ask for ours
         try:
-            common = set[type].intersection(*({*type(one).__mro__} for one in self._own.values()))
+            common = set[type].intersection(*([{*type(one).__mro__} for one in self._own.values()] or [{object}]))
             for one in plugins(self._group, of=max(common, key=lambda kind: len(kind.__mro__))).values():
                 self.add(one)
         except BaseException:  # the next call tries again, and fails with the same words
@@ -148,7 +148,7 @@ class Registry(MutableMapping[str, T]):
         """Add an object from outside; adding the same again has no effect.
 
         Raises:
-            UsageError: if its name is taken, or it cannot stand beside others.
+            UsageError: if its name is taken, or it conflicts with others.
         """
         if self._all.get(one.name) is one:
             return

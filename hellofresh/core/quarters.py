@@ -149,7 +149,7 @@ def snowflake_time(post_id: int) -> datetime:
         ValueError: for ids from before November 2010, which contain no time.
     """
     if post_id < FIRST_SNOWFLAKE:
-        raise ValueError(f"{post_id} holds no time")
+        raise ValueError(f"{post_id} contains no time")
     return _SNOWFLAKES_FROM + timedelta(milliseconds=post_id >> 22)
 
 

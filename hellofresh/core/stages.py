@@ -77,7 +77,7 @@ class Stage:
         for name, had in receipt.outputs.items():
             path = self.workspace.root / name
             if not path.is_file() or sha256_file(path) != had:
-                return [*found, f"{name} is not as it was written"]
+                return [*found, f"{name} has changed since it was written"]
         return found
 
     @classmethod
@@ -102,7 +102,7 @@ class Stage:
 
     @classmethod
     def hold(cls, workspace: Workspace, name: str, again: str) -> None:
-        """Refuse outputs of a stage that are not as it wrote them; `again` is the command that writes them.
+        """Refuse outputs of a stage that changed since it wrote them; `again` is the command that writes them.
 
         Raises:
             DataError: with the first such file.

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hellofresh.core.errors import ConfigError
 from hellofresh.core.files import model_fault, parse_toml
+from hellofresh.core.plugins import entry_points_of
 
 Json = dict[str, Any]
 """A JSON object that is not validated yet."""
@@ -84,10 +85,10 @@ def read_settings(kind: type[S], path: Path | None = None, *, only: Sequence[str
     try:
         return kind.model_validate(tables)
     except ValidationError as fault:
-        raise ConfigError(_fault(kind, fault), where=str(file), fix=_LISTED, code="config") from None
+        raise ConfigError(settings_fault(kind, fault), where=str(file), fix=_LISTED, code="config") from None
 
 
-def _fault(kind: type[BaseModel], fault: ValidationError) -> str:
+def settings_fault(kind: type[BaseModel], fault: ValidationError) -> str:
     """The fault to report: an unknown key with the most similar known key at any depth."""
     found = fault.errors(include_url=False)
     strange = [error["loc"] for error in found if error["type"] == "extra_forbidden"]
@@ -96,6 +97,7 @@ def _fault(kind: type[BaseModel], fault: ValidationError) -> str:
     place = [str(part) for part in strange[0]]
     schema = kind.model_json_schema()
     known = {name for part in (schema, *schema.get("$defs", {}).values()) for name in part.get("properties", {})}
+    known |= {point.name.rpartition(".")[2] for point in entry_points_of("hellofresh.settings")}
     close = get_close_matches(place[-1], sorted(known - {place[-1]}), n=1)
-    meant = f"; the nearest that is known is {close[0]!r}" if close else ""
-    return f"{'.'.join(place)}: no such key here{meant}"
+    meant = f"; did you mean {close[0]!r}?" if close else ""
+    return f"{'.'.join(place)}: unknown key{meant}"

@@ -153,7 +153,7 @@ def ocr_parameters() -> Parameters:
 
 @dataclass
 class PictureMatcher:
-    """Tells by keypoints (SIFT of OpenCV, which the extra `ocr` brings) whether a picture is one of a post's.
+    """Decides by keypoints (SIFT of OpenCV, which the extra `ocr` brings) whether a picture is one of a post's.
 
     It sees through another size, compression, a crop, other colours, a caption and a mirror, since a share of the
     keypoints lies as in the other picture, moved, turned and scaled at once. Another photo of the same scene has fewer,
@@ -217,6 +217,7 @@ def _shared(first: _Keypoints, second: _Keypoints) -> float:
     )
     if move is None or not 1 / _LARGEST_SCALE < float(np.hypot(move[0, 0], move[0, 1])) < _LARGEST_SCALE:
         return 0.0
+    # several keypoints may meet one, as on plain surfaces
     kept = {target for target, fit in zip(there, np.ravel(fits), strict=True) if fit}
     return round(len(kept) / min(len(first[0]), len(second[0])), 3)
 
@@ -230,7 +231,7 @@ class _Known(Strict):
 class People:
     """Known people in pictures, as a file of the user's names them. Nothing here recognises a face.
 
-    It is biometric, so that it is off unless somebody asks for it.
+    It is biometric, so it is off unless requested.
 
     Args:
         source: a file of JSON lines, `image` (an address, or the SHA-256 of a picture's bytes) and `people` (names).
@@ -244,7 +245,7 @@ class People:
     def __post_init__(self) -> None:
         if not Path(self.source).is_file():
             raise DataError(
-                "no such file of people", where=self.source[:200], expected="JSON lines", code="missing-file"
+                "the file of people does not exist", where=self.source[:200], expected="JSON lines", code="missing-file"
             )
 
     @property

@@ -181,7 +181,7 @@ def bridged_means(rated: pl.DataFrame, criterion: Criterion) -> BridgedMeans:
     people, most = counts[1].size, int(counts[0].max(initial=0))
     if people < LEAST_PEOPLE or most < LEAST_RATINGS:
         missing = (
-            f"What is helpful to people who disagree takes {LEAST_PEOPLE} people and {LEAST_RATINGS} ratings of a "
+            f"Helpfulness to people who disagree needs {LEAST_PEOPLE} people and {LEAST_RATINGS} ratings of a "
             f"response; here are {people} people, and {most} ratings at most."
         )
         return BridgedMeans(missing=missing)
@@ -189,7 +189,7 @@ def bridged_means(rated: pl.DataFrame, criterion: Criterion) -> BridgedMeans:
     try:
         fit = fit_round(ratings, counts[0].size, people, settings)
     except ValueError as error:
-        return BridgedMeans(missing=f"What is helpful to people who disagree cannot be fitted: {error}.")
+        return BridgedMeans(missing=f"Helpfulness to people who disagree cannot be fitted: {error}.")
     took_part = int(np.isfinite(fit.rater_intercept).sum())
     if took_part < LEAST_PEOPLE:
         return BridgedMeans(
@@ -301,7 +301,7 @@ def _for_all(one: ClusteredMean | None, adjusted: float, pairs: int, span: float
 
 def _compare(own: pl.DataFrame, first: str, second: str, form: Form, span: float) -> PairTest:
     one, two = (own.filter(pl.col("system") == system) for system in (first, second))
-    if form is Form.PUBLISHED:
+    if form is Form.PUBLISHED:  # the paper compares votes, each as often as it counts, without a correction for ties
         rows = [
             side.select(pl.col("value").repeat_by((2 * pl.col("weight")).round().cast(pl.UInt32)).explode())
             for side in (one, two)
@@ -318,5 +318,6 @@ def _compare(own: pl.DataFrame, first: str, second: str, form: Form, span: float
         return PairTest(first, second, ranks, None, None)
     signed = wilcoxon((common["value"] - common["value_2"]).to_numpy())
     both = one.join(two, on=["sample", "judge"], suffix="_2").sort("sample", "judge")
+    # each sample counts once, however many rated it
     both = both.with_columns(difference=pl.col("value") - pl.col("value_2"), weight=1.0 / pl.len().over("sample"))
     return PairTest(first, second, ranks, signed, _mean(both, "difference", (-span, span)) if both.height else None)

@@ -95,7 +95,7 @@ class JudgeQuality:
         found += [f"no better than {rule}" for rule, gain in self.gains.items() if not gain.low > 0]
         for where, share in self.by_length.items():
             if share is None or not share.low > 0.5:
-                found.append(f"not right more often than not where people prefer {where}")
+                found.append(f"not right in more than half of the cases where people prefer {where}")
         return found
 
     @property

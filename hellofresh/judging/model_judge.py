@@ -418,7 +418,7 @@ def _to_judge(judging: Judging) -> list[Sample]:
     posts = [item for item in _counted(study) if item.id not in bare][: judging.limit]
     if bare and not posts:
         raise UsageError(
-            f"the texts of the {len(bare)} posts are not at hand: what responds to them cannot be judged",
+            f"the texts of the {len(bare)} posts are missing, so responses to them cannot be judged",
             where=str(study.files.ratings.with_name(f"{study.files.task}.samples.jsonl")),
             fix="Fill in the field text of each line, from your own copy of the posts.",
             code="no-texts",
@@ -454,7 +454,7 @@ def keep_ratings(study: RatedStudy, judge: str, ratings: Iterable[Rating]) -> in
     found = RATINGS.frame(ratings)
     people = study.ratings.filter(pl.col("judge") == judge, pl.col("kind") == str(JudgeKind.PERSON))
     if people.height:
-        raise DataError(f"a person among the raters is called {judge}, as the judge is", code="judge-name")
+        raise DataError(f"a rater has the name of the judge, {judge}", code="judge-name")
     others = study.ratings.filter(pl.col("judge") != judge)
     table = with_weights(pl.concat([others, found]))
     check_ratings(table, study.rubric, where=f"the judge {judge}")

@@ -221,6 +221,7 @@ def _onboarding(files: _Files, written: Sequence[Mapping[str, str]], numbers: Ma
     found: dict[str, set[str]] = {}
     for row in files.rows(_QUESTIONS["overall"][0], *_RATED_COLUMNS):
         posts = of_text.get((row["response_type"], row["response_text"]), set())
+        # two posts got the same response: others of the post tell which
         if row["post_id"] not in numbers and len(posts) == 1:
             found.setdefault(row["post_id"], set()).update(posts)
     unclear = [number for number, posts in found.items() if len(posts) != 1]
@@ -259,7 +260,7 @@ def _time(text: str) -> datetime | None:
 
 
 def _blinded(row: Mapping[str, str]) -> str:
-    """A response's id, which tells nothing of its system."""
+    """A response's id, which reveals nothing about its system."""
     return "r-" + sha256_text(f"muse {row['post_id']} {row['response_id']}")[:12]
 
 
@@ -272,7 +273,7 @@ def _rated(files: _Files, tweets: Mapping[str, str], counting: set[str]) -> Iter
         for row in files.rows(name, *_RATED_COLUMNS, *more):
             response, link = _blinded(row), row["url"] if more else ""
             cited[response, row["username"], link] += 1
-            times = cited[response, row["username"], link]
+            times = cited[response, row["username"], link]  # a response may cite an address twice, and each was rated
             yield Rating(
                 sample=f"mp-{tweets[row['post_id']]}",
                 response=response,
@@ -295,10 +296,11 @@ def _value(label: str, values: Mapping[str, int | None], *, of_number: bool, whe
 
 
 def _responses(files: _Files, tweets: Mapping[str, str]) -> list[tuple[str, BlindedResponse]]:
-    """Every response that was rated after its system, with its links in the order in which they stand."""
+    """Every response that was rated after its system, with its links in their order."""
     names = {column: system for system, column in SYSTEMS.items()}
     links: dict[str, dict[str, None]] = {}
     cited = files.rows(_QUESTIONS["reachability"][0], *_RATED_COLUMNS, "url", "response_url_id")
+    # the files list links in any order; the ids give theirs
     for row in sorted(cited, key=lambda row: int(row["response_url_id"])):
         links.setdefault(_blinded(row), {})[row["url"]] = None
     found = {}

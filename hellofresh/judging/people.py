@@ -134,6 +134,7 @@ def deal(
     dealt: list[list[tuple[str, RatingPhase]]] = [[] for _ in range(raters)]
     for pair in range(raters // 2):
         own = rest[pair :: raters // 2]
+        # `both` is this share of what one of the pair gets: both + (own - both) / 2
         both = round(share * len(own) / (2 - share))
         for side in (0, 1):
             mine = own[:both] + own[both + side :: 2]
@@ -241,7 +242,7 @@ def assign(
         names: of the raters; an even number.
         rubric: name or file.
         share: of a rater's samples that the other of the pair rates too.
-        onboarding: samples that everybody starts with; their ratings are kept apart.
+        onboarding: samples that every rater starts with; their ratings are kept apart.
         seed: the same seed deals the same.
 
     Raises:
@@ -278,7 +279,7 @@ def set_up_study(  # noqa: PLR0917 - as `assign`, with what it has read
         fix = "Close the study, or give it another version."
         raise UsageError("ratings have been submitted already", where=str(files.edition), fix=fix, code="has-ratings")
     if len(set(names)) < len(names):
-        raise UsageError("a rater's name is there twice", code="repeated-rater")
+        raise UsageError("a rater's name appears twice", code="repeated-rater")
     blinded, key = _blind(samples, responses, secrets.token_bytes(32))
     by_sample: dict[str, list[str]] = {}
     for item in blinded:
@@ -319,7 +320,7 @@ def _blind(
     for item in responses:
         place = f"{item.system[:60]} on {item.sample[:60]}"
         if item.sample not in known:
-            raise DataError("a response to a sample that is not there", where=place, code="unknown-sample")
+            raise DataError("a response to an unknown sample", where=place, code="unknown-sample")
         if (item.sample, item.system) in seen:
             raise DataError("two responses of one system", where=place, code="duplicate-id")
         seen.add((item.sample, item.system))

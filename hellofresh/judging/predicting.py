@@ -130,7 +130,7 @@ def assign_predictions(
     """Draw and publish the subset unless done before, deal it to people, and give each a token.
 
     Args:
-        release: whose samples are predicted; those whose texts are not at hand are not asked about.
+        release: whose samples are predicted; those without texts here are not asked about.
         names: of the people.
         count: how many samples are drawn.
         seed: the same seed deals the same.
@@ -144,7 +144,7 @@ def assign_predictions(
     shown = [_shown(task, there[name]) for name in asked if name in there]
     if not shown:
         fix = f"Fill them in: hellofresh hydrate --quarter {files.edition}"
-        raise UsageError("no text of the drawn samples is at hand", fix=fix, code="no-texts")
+        raise UsageError("the drawn samples have no texts here", fix=fix, code="no-texts")
     checks = [_check(task, number) for number in range(1, _CHECKS + 1)]
     dealt = deal_to_people([item.id for item in shown], len(names), seed=seed)
     for number, own in enumerate(dealt):

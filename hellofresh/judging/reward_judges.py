@@ -224,7 +224,7 @@ def judge_by_rewards(
         for response, sample in key.select("response", "sample").iter_rows()
     ]
     if any(not case.claim.strip() for case in cases):
-        what = "the text of a claim is not at hand: responses to it cannot be judged"
+        what = "the text of a claim is missing, so responses to it cannot be judged"
         raise DataError(what, where=str(study.files.edition), code="no-texts")
     measured = _measured(reward, cases)
     copies = near_duplicates(

@@ -70,7 +70,7 @@ class Criterion(Strict):
     @model_validator(mode="after")
     def _one_scale(self) -> Self:
         if bool(self.options) == (self.range is not None):
-            raise ValueError("one of options and range is needed, and not both")
+            raise ValueError("set either options or range, not both")
         if self.options and len({option.id for option in self.options}) < max(2, len(self.options)):
             raise ValueError("at least two options are needed, with different ids")
         if self.range is not None and not 0 <= self.range[0] < self.range[1] <= 100:
@@ -130,13 +130,13 @@ class Rubric(Strict):
         known: dict[str, Criterion] = {}
         for criterion in self.criteria:
             if criterion.id in known:
-                raise ValueError(f"the criterion {criterion.id} is there twice")
+                raise ValueError(f"the criterion {criterion.id} appears twice")
             if (condition := criterion.ask_if) is not None:
                 needed = known.get(condition.criterion)
                 if needed is None:
-                    raise ValueError(f"{criterion.id} asks for {condition.criterion}, which does not stand before it")
+                    raise ValueError(f"{criterion.id} asks for {condition.criterion}, which must come before it")
                 if needed.unit == "link" and criterion.unit != "link":
-                    what = f"is asked about the response and cannot hang on a link's {needed.id}"
+                    what = f"is asked about the response and cannot depend on a link's {needed.id}"
                     raise ValueError(f"{criterion.id} {what}")
                 if unknown := set(condition.is_) - {option.id for option in needed.options}:
                     raise ValueError(f"{criterion.id}: {needed.id} has no option {min(unknown)}")

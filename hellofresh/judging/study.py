@@ -158,7 +158,7 @@ def check_ratings(ratings: pl.DataFrame, rubric: Rubric, *, where: str) -> None:
     """Check that all ratings fit the rubric.
 
     Raises:
-        DataError: if a criterion is unknown, a value is not on its scale, a unit is wrong, or a rating is there twice.
+        DataError: if a criterion is unknown, a value is not on its scale, a unit is wrong, or a rating appears twice.
     """
     known = {criterion.id: criterion for criterion in rubric.criteria}
     table = pl.DataFrame(
@@ -177,7 +177,7 @@ def check_ratings(ratings: pl.DataFrame, rubric: Rubric, *, where: str) -> None:
         ("a criterion that the rubric does not have", pl.col("_low").is_null()),
         ("a value that is not on the criterion's scale", off_scale),
         ("a link where the response is rated, or none where a link is", (pl.col("link") != "") != pl.col("_link")),
-        ("a rating that is there twice", twice),
+        ("a rating that appears twice", twice),
         ("a response of two samples", pl.col("sample").n_unique().over("response") > 1),
         ("an unknown kind of judge", ~pl.col("kind").is_in([str(kind) for kind in JudgeKind])),
         ("an unknown phase", ~pl.col("phase").is_in([str(phase) for phase in RatingPhase])),
@@ -291,7 +291,7 @@ def read_study(files: StudyFiles) -> RatedStudy:
     """Read a closed study; raises DataError if a file is missing or damaged, or the ratings are not by the rubric."""
     rubric = study_rubric(files)
     if rubric.name == PREDICTIONS:
-        fix = "How people fared stands on the page Leaderboard, once labels are public."
+        fix = "People's results are on the page Leaderboard once labels are public."
         raise DataError(f"{files.task} has no rated responses: people predict its labels", fix=fix, code="predictions")
     ratings = read_table(files.ratings, RATINGS)
     check_ratings(ratings, rubric, where=files.ratings.name)

@@ -29,7 +29,7 @@ MOST_COMMENT = 4_000
 _PATIENCE_S = 30.0  # another window of the same rater writes for an instant
 _LINE_ID = re.compile(r"[0-9a-f]{32}")
 _LINE_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z", re.ASCII)
-_MOST_SECONDS = 10**7  # four months; a larger number is no time on a page
+_MOST_SECONDS = 10**7  # four months; a larger number is not a time on a page
 _MOST_LINE = 1 << 20  # a comment's limit in its longest encoding is far below
 
 
@@ -69,7 +69,7 @@ class SubmittedRating:
         answers: empty where a submission is undone.
         seconds: since the response was shown.
         at: when (ISO 8601, UTC).
-        id: of the line, so that it is taken once however often it is handed over; empty in older files.
+        id: of the line, so that it counts once however often it is sent; empty in older files.
     """
 
     step: Step
@@ -140,7 +140,7 @@ class RaterSheet:
                 os.close(file)
 
     def lines(self) -> Iterator[SubmittedRating]:
-        """All readable lines; raises DataError for JSON that is no submitted rating."""
+        """All readable lines; raises DataError for JSON that is not a submitted rating."""
         for number, line in self._written():
             with suppress(BadJsonError):  # a partial line of a killed process, which `state` counts
                 value = strict_json(line[:_MOST_LINE])
@@ -172,7 +172,7 @@ class RaterSheet:
 
 
 def check_line(rubric: Rubric, line: SubmittedRating, links: tuple[str, ...], phase: str) -> None:
-    """Check a line that a page hands over; raises SubmissionError for the first fault."""
+    """Check a line that a page sends; raises SubmissionError for the first fault."""
     if not _LINE_ID.fullmatch(line.id) or not _LINE_TIME.fullmatch(line.at):
         expected = "a step submitted or undone, an id of 32 hexadecimal digits, and a time in UTC"
         raise SubmissionError("not a line of the page", where=line.response, expected=expected, code="bad-line")
@@ -219,7 +219,7 @@ def _check_part(
         if asked and criterion.id not in values:
             raise SubmissionError(f"{criterion.title}: no answer yet", where=where, code="no-answer")
         if not asked and criterion.id in values:
-            raise SubmissionError(f"{criterion.title}: was not to be asked", where=where, code="not-asked")
+            raise SubmissionError(f"{criterion.title}: must not be answered", where=where, code="not-asked")
         value = values.get(criterion.id)
         if asked and (not criterion.undecided if value is None else not criterion.accepts(value)):
             raise SubmissionError(f"{criterion.title}: not on its scale", where=where, code="bad-value")

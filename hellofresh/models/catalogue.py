@@ -178,7 +178,7 @@ class HostedModel:
     @property
     def _notes(self) -> tuple[str, ...]:
         key = os.environ.get(self.key_variable or "", "").strip()
-        short = f"the key in {self.key_variable} has {len(key)} characters: taken for a placeholder, it is not hidden"
+        short = f"the key in {self.key_variable} has {len(key)} characters: taken as a placeholder, it is not hidden"
         return tuple(filter(None, (self.ends, short if 0 < len(key) < HIDDEN_KEY else "")))
 
     @property
@@ -334,12 +334,12 @@ _BASELINES: Mapping[str, tuple[str, Callable[[ModelContext], Model]]] = {
 }
 CATALOGUE: Mapping[str, CatalogueEntry] = {
     "smollm2-135m": CatalogueEntry(
-        "SmolLM2-135M-Instruct on this machine, held to the answers asked for: a smoke test at chance level.",
+        "SmolLM2-135M-Instruct on this machine, limited to the allowed answers: a smoke test, no better than chance.",
         partial(_embedded, True),
         facts=SMOLLM2,
     ),
     "smollm2-135m-text": CatalogueEntry(
-        "SmolLM2-135M-Instruct on this machine, answering in free text, of which little can be read as yes or no.",
+        "SmolLM2-135M-Instruct on this machine, answering in free text, which can seldom be read as yes or no.",
         partial(_embedded, False),
         facts=SMOLLM2,
     ),
@@ -543,7 +543,7 @@ def _how_to_name(name: str) -> str:
     provider = next((provider for family, provider in _FAMILIES.items() if re.match(family, name)), "")
     key = _bundled().providers[provider].key_variable if provider else None
     if key and os.environ.get(key, "").strip():
-        return f"The key in {key} is there: --model {provider}:{name}"
+        return f"The key in {key} is set: --model {provider}:{name}"
     if key:
         return f"At its maker, with the key in {key}: --model {provider}:{name}"
     model, address = ("NAME", name) if "://" in name else (name, "http://HOST:PORT/v1")
@@ -567,7 +567,7 @@ def bring_client(client: object, model: str | None) -> str:
         {"abilities": {"sees": True}} if said is None else said.model_dump(exclude_unset=True, exclude={"provider"})
     )
     content |= {"model": model or "", "kind": "openai-sdk"}
-    fix = 'Say it by its id: hf.evaluate(..., model=client, name="gpt-6-luna")'
+    fix = 'Give its id: hf.evaluate(..., model=client, name="gpt-6-luna")'
     table = as_model(ModelTable, content, where="name", error=UsageError, fix=fix, code="bad-name")
     name = f"{_SDK_PROVIDER}:{model}"
     _BROUGHT[name] = HostedModel(name, _SDK_PROVIDER, table, _SDK, client)
@@ -608,7 +608,7 @@ def _bad_endpoint(what: str, where: str) -> UsageError:
         what,
         where=where,
         expected="openai:NAME, with --base-url such as http://127.0.0.1:8000/v1 or https://models.example.org/v1",
-        fix="Write the name and the whole address, scheme and all: nothing was asked.",
+        fix="Write the name and the full address with its scheme; no request was sent.",
         code="bad-endpoint",
     )
 

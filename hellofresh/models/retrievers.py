@@ -52,7 +52,7 @@ class RetrieverModel:
         """
         sample = request.sample
         if not isinstance(sample, EvidenceQuery):
-            raise RunError("a retriever was asked about no query", where=self.spec.name, code="no-query")
+            raise RunError("a retriever was asked without a query", where=self.spec.name, code="no-query")
         found = await self._retriever(sample).retrieve(sample.query, _DEPTH)
         text = json.dumps({"documents": found.documents, "scores": [round(score, 6) for score in found.scores]})
         return Answer(text, Finish.STOP, tokens_in=0, tokens_out=0)

@@ -52,7 +52,7 @@ def check_images(spec: ModelSpec, request: Request) -> None:
     misplaced = any(one.images and (one.role != "user" or one.call is not None) for one in request.messages)
     problems = {
         "a picture without content": not all(sizes),
-        "pictures outside of a user's message": misplaced,
+        "pictures outside a user's message": misplaced,
         f"{len(images):,} pictures": len(images) > limits.images,
         f"a picture of {max(sizes):,} bytes": max(sizes) > limits.bytes_each,
         f"pictures of {sum(sizes):,} bytes": sum(sizes) > limits.bytes_together,

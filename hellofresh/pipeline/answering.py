@@ -33,23 +33,23 @@ class Show(Protocol):
 
 
 def answer(workspace: Workspace, evaluation: Evaluation, show: Show) -> EvaluationReport:
-    """Evaluate, and report in one line what was judged, and in another what failed."""
+    """Evaluate, and report in one line what was answered, and in another what failed."""
     with show.progress(evaluation.title) as bar:
         evaluated = evaluate(workspace, evaluation, bar.tally, lambda note: show.say(f"note: {note}"))
     tally = evaluated.tally
     show.published(evaluated)
     show.say(
-        f"{evaluation.title}: {evaluated.judged} of {evaluated.of} samples judged; {tally.asked} answers asked for, "
+        f"{evaluation.title}: {evaluated.judged} of {evaluated.of} samples answered; {tally.asked} answers asked for, "
         f"{tally.recalled} already stored{_taken(evaluated)}"
     )
     if evaluated.failed:
         show.say(
-            f"{evaluated.failed} samples could not be judged (repetitions count apart): see "
-            f"{evaluated.folder / 'errors.jsonl'}. The same command asks again, which helps after passing faults only."
+            f"{evaluated.failed} samples could not be answered (repetitions count apart): see "
+            f"{evaluated.folder / 'errors.jsonl'}. Rerun the command to retry; this helps only after temporary faults."
         )
         if evaluated.failed_for_good:
             finished = ": the run is finished." if evaluated.failed_for_good == evaluated.failed else "."
-            show.say(f"{evaluated.failed_for_good} of them cannot be judged by this system at all{finished}")
+            show.say(f"{evaluated.failed_for_good} of them cannot be answered by this system at all{finished}")
     if evaluated.copies:
         *first, last = map(str, evaluated.copies)
         listed = f"repetitions {', '.join(first)} and {last} gave" if first else f"repetition {last} gave"

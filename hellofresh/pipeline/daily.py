@@ -140,7 +140,7 @@ class Day:
             listed: whether to list it among the results on success.
         """
         if not after:
-            self._record(StepResult(name, StepState.LEFT_OUT, "what it rests on failed"))
+            self._record(StepResult(name, StepState.LEFT_OUT, "a step that it needs failed"))
             return False
         try:
             said = work()
@@ -295,8 +295,8 @@ class Day:
             record_waiting(self.workspace, self.workspace.release(quarter, name))
         elif (self.workspace.release(quarter, name) / MANIFEST).is_file():
             raise SourceError(
-                f"the source has no candidates of {name} {quarter} any more, and the last build stays",
-                fix="Look whether its format has changed: docs/trouble.md",
+                f"the source has no candidates of {name} {quarter} any more; the last build is kept",
+                fix="Check whether its format has changed: docs/trouble.md",
                 code="no-candidates",
             )
 
@@ -308,7 +308,7 @@ class Day:
         if opening.due and self.settings.daily.opens == "by itself" and not opening.faults:
             self.attempt(what, partial(self._open_now, quarter, name))
         elif opening.due:
-            why = "; ".join(opening.faults) or "nothing speaks against it"
+            why = "; ".join(opening.faults) or "no warnings"
             self._record(StepResult(what, StepState.WAITS, f"hellofresh quarter open {quarter}: {why}"))
 
     def _open_now(self, quarter: Quarter, name: str) -> None:
@@ -340,7 +340,7 @@ class Day:
     def _evaluate(self, evaluation: Evaluation) -> None:
         report = ask(self.steps, evaluation, LEAVES_OUT, again=False)
         if report is not None and report.failed:
-            what = f"{report.failed} of {report.judged + report.failed} samples could not be judged"
+            what = f"{report.failed} of {report.judged + report.failed} samples could not be answered"
             raise RunError(what, where=str(report.folder / "errors.jsonl"), code="failed-samples")
 
     def _export(self, folder: Path) -> None:
@@ -400,7 +400,9 @@ def due_hydrations(workspace: Workspace, settings: Settings) -> Iterator[tuple[Q
     if notes is None or not (notes.posts or notes.posts_from):
         return
     for quarter, name in current_quarters(workspace):
-        if LIVING[name].snapshots == "x-notes" and read_manifest(workspace.release(quarter, name)).withheld:
+        if name not in LIVING or LIVING[name].snapshots != "x-notes":
+            continue  # of another source, or its collector is not installed
+        if read_manifest(workspace.release(quarter, name)).withheld:
             record = _record_of(workspace, quarter, name)
             if not record.is_file() or parse_utc(read_model(record, LastTime).at) + wait <= now():
                 yield quarter, name
@@ -472,4 +474,4 @@ def post_summary(variable: str, summary: str) -> None:
         return "" if reply.status < 300 else f"HTTP {reply.status}"
 
     if problem := completed(post()):
-        raise SourceError(f"the hook did not take the summary ({problem})", where=variable, code="hook-failed")
+        raise SourceError(f"the hook did not accept the summary ({problem})", where=variable, code="hook-failed")

@@ -22,7 +22,7 @@ _LATE = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """A release that was never opened, with the last quarter's, if there was one, and what speaks against opening it.
+    """A release that was never opened, with the last quarter's, if there was one, and the reasons against opening it.
 
     Attributes:
         due: whether its day has come and its deadline has not.
@@ -84,9 +84,9 @@ def _faults(settings: Settings, manifest: Manifest, last: Manifest | None, memor
             yield f"'{name}' has failed since {trouble.since[:10]}: {trouble.why}"
     count, before = _samples(manifest), _samples(last) if last else 0
     if count < settings.daily.least_samples:
-        yield f"it has {count} samples, and least_samples is {settings.daily.least_samples}"
+        yield f"it has {count} samples, fewer than least_samples ({settings.daily.least_samples})"
     if 2 * count < before:
-        yield f"it has {count} samples, and the last quarter had {before}"
+        yield f"it has {count} samples, the last quarter had {before}"
     periods = manifest.selection.periods if manifest.selection else {}
     full = {_month(name) for name, period in periods.items() if period.taken_per_class}
     months = [f"{quarter.year}-{month:02d}" for month in range(3 * quarter.number - 2, 3 * quarter.number + 1)]

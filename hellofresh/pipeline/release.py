@@ -10,11 +10,13 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from itertools import product
+from pkgutil import resolve_name
 from typing import Any
 
 import polars as pl
 
-from collectors.jobs import bundled_jobs, configured_ratings
+from collectors import FITS
+from collectors.jobs import bundled_jobs
 from hellofresh.config import EvaluateSettings, Settings
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition, Frozen
@@ -59,7 +61,7 @@ LEAVES_OUT = {"no-training-labels", "no-texts", "baseline-regime", "no-such-clas
 regime that changes only the prompt, which baselines ignore, or a class that the task does not have."""
 EMBEDDED, SMOKE_SAMPLES, SEARCHED = "smollm2-135m", 10, 2
 """The embedded model, and how many samples of the bundled sample it is asked about, by task and quarter, without and
-with a search: it is at chance level with any number, and takes a second for each, with a search six."""
+with a search: more would not lift it above chance, and it takes a second for each, with a search six."""
 SEARCHING = {
     "regime": "web-search",
     "settings": ("pages=1", "page_words=200", "summary_words=30"),
@@ -154,7 +156,7 @@ def _ask_in_rounds(
         said = f"{samples:,} samples in {runs} runs"
         if which == "models" and older:
             left_out = ", ".join(map(str, sorted(older)))
-            steps.show.say(f"note: no model is asked about the old or unrevealed quarters of the sample: {left_out}")
+            steps.show.say(f"note: models are not asked about the sample's old or unrevealed quarters: {left_out}")
         if shown and EMBEDDED in of_kind:
             searching = {**SEARCHING, "model": EMBEDDED, "limit": min(limit or SEARCHED, SEARCHED)}
             samples, _ = _ask_all(steps, {shown[-1]: by_edition[shown[-1]]}, [searching])
@@ -162,7 +164,7 @@ def _ask_in_rounds(
         watch.step(f"asked      {which}: {said}")
         if len(rounds) > 1 and which == next(iter(rounds)):
             _say_board(steps, "first board")
-            watch.step(f"first board, of {which} alone")
+            watch.step(f"first board, of {which} only")
 
 
 def _ask_all(
@@ -180,7 +182,7 @@ def _ask_all(
 
 
 def _as_smoke_test(workspace: Workspace, asked: Evaluation) -> Evaluation:
-    """Fewer samples than usual for the embedded model on the bundled sample: it is at chance level with any number."""
+    """Fewer samples than usual for the embedded model on the bundled sample: more would not lift it above chance."""
     is_one = asked.model == EMBEDDED and read_manifest(workspace.release(asked.edition, asked.task.name)).bundled
     return replace(asked, limit=asked.limit or SMOKE_SAMPLES) if is_one else asked
 
@@ -212,12 +214,12 @@ def leaders(workspace: Workspace) -> Iterator[str]:
         tied = ranked.filter(tie_group=1).height
         first = ranked.sort("rank") if tied else newest.sort("value", descending=headline.higher_is_better)
         seal = f"too close to call ({tied} do not differ)" if tied > 1 else "lead is real"
-        seal = seal if ranked.height > 1 else "the only one ranked" if tied else "none is ranked yet"
+        seal = seal if ranked.height > 1 else "the only one ranked" if tied else "no system is ranked yet"
         yield f"{name} {first['edition'][0]}: {first['system'][0]}, {headline.title} {first['value'][0]:.3f}; {seal}"
 
 
 def _open_built(workspace: Workspace, releases: Sequence[Built]) -> None:
-    """Open what waits for its opening and whose day has come: somebody's own command waits for nobody."""
+    """Open every release that waits and whose day has come: a command that a person types needs no approval."""
     for built in releases:
         folder = workspace.release(built.quarter, built.task)
         if is_waiting(workspace, folder) and calendar_of(read_manifest(folder), folder).opens <= now():
@@ -348,9 +350,15 @@ def _collect_and_build(steps: Steps, settings: Settings, asked: SourceRequest) -
 
 
 def fit_voters(steps: Steps, settings: Settings, quarter: Quarter) -> str:
-    """Fit the rating model of the configured notes to a quarter before its collection; returns a message or ''."""
-    with steps.show.progress(f"collect ratings {quarter}") as bar:
-        return configured_ratings(steps.workspace, settings, quarter, bar.line)
+    """Do what is learnt from the configured notes of a quarter before their collection; returns a message or ''."""
+    said = []
+    for fit in FITS.values():
+        with steps.show.progress(f"collect {fit.name} {quarter}") as bar:
+            said.append(resolve_name(fit.configured)(steps.workspace, settings, quarter, bar.line))
+    configured = settings.sources.x_notes
+    if configured is not None and configured.ratings and not FITS:
+        said.append(f"no voters are fitted for {quarter}: no installed package fits ratings")
+    return "; ".join(filter(None, said))
 
 
 def collect_and_build(steps: Steps, settings: Settings, job: CollectionJob, *, named: bool = False) -> Built | None:
@@ -445,7 +453,7 @@ def resolve_split(
     resolved = resolve(workspace, quarter, task, now(), final=final)
     what = f"{task.name} {quarter}, prospective"
     if resolved is None:
-        say(f"{what}: not resolved; it takes a later collection with --pending, after the deadline")
+        say(f"{what}: not resolved: collect again with --pending after the deadline")
     elif resolved.waits_until:
         say(f"{what}: not resolved before {utc_text(resolved.waits_until)}: until then an open split shares its groups")
     elif resolved.waiting:
@@ -513,7 +521,7 @@ def build_bundled(workspace: Workspace, show: Show, name: str, baselines: Sequen
     jobs = [job for job in bundled_jobs(workspace) if job.task.name == name]
     if not jobs:
         raise UsageError(
-            f"nothing of {name} is released here, and the bundled sample has none",
+            f"nothing of {name} is released here, nor in the bundled sample",
             where=str(workspace.root),
             expected="a task of the bundled sample, such as x-notes",
             fix="Import a data set (hellofresh dataset import), or name another task.",

@@ -71,7 +71,7 @@ def status_lines(
     found.sort(key=lambda line: not line.needs_person)
     if len(found) > MOST_LINES and not everything:
         rest = found[MOST_LINES - 1 :]
-        more = f"and {len(rest)} lines more: hellofresh quarter status --all"
+        more = f"{len(rest)} more lines: hellofresh quarter status --all"
         found[MOST_LINES - 1 :] = [StatusLine(more, any(line.needs_person for line in rest))]
     return found
 
@@ -98,7 +98,7 @@ def _waiting(workspace: Workspace, settings: Settings) -> Iterator[StatusLine]:
     by_quarter: dict[Quarter, list[str]] = defaultdict(list)
     for one in openings(workspace, settings):
         if one.due and one.waits and (one.faults or settings.daily.opens == "when asked"):
-            by_quarter[one.quarter].append(f"{one.task} ({'; '.join(one.faults) or 'nothing speaks against it'})")
+            by_quarter[one.quarter].append(f"{one.task} ({'; '.join(one.faults) or 'no warnings'})")
     for quarter, tasks in by_quarter.items():
         yield StatusLine(f"waits for you: hellofresh quarter open {quarter}: {', '.join(tasks)}", needs_person=True)
 
@@ -108,14 +108,14 @@ def _late(workspace: Workspace, states: Sequence[QuarterState]) -> Iterator[Stat
     first = {task: quarter for quarter, task in reversed(living(workspace))}
     for state in states:
         if state.late and state.task in first and state.quarter > first[state.task]:
-            what = f"{state.task} {state.quarter} was to open on {utc_text(state.calendar.opens)} and is not built"
+            what = f"{state.task} {state.quarter} should have opened on {utc_text(state.calendar.opens)}: not built"
             yield StatusLine(f"{what}: hellofresh quarter run", needs_person=True)
 
 
 def _failing(workspace: Workspace, moment: datetime) -> Iterator[StatusLine]:
     memory = Memory.of(workspace)
     if memory.ran and not timedelta() <= moment - parse_utc(memory.ran) <= _PATIENCE:
-        yield StatusLine(f"the last day that ended was {memory.ran[:10]}: hellofresh quarter run", needs_person=True)
+        yield StatusLine(f"'quarter run' last finished on {memory.ran[:10]}: hellofresh quarter run", needs_person=True)
     for name, trouble in memory.troubles.items():
         if not name.startswith("open "):
             long = moment - parse_utc(trouble.since) >= _PATIENCE
@@ -123,7 +123,7 @@ def _failing(workspace: Workspace, moment: datetime) -> Iterator[StatusLine]:
 
 
 def _ratings(workspace: Workspace, states: Sequence[QuarterState]) -> Iterator[StatusLine]:
-    """Responses that were handed in for a quarter without a study of them."""
+    """Responses that were submitted for a quarter without a study of them."""
     for state in states:
         task, quarter = get_task(state.task), state.quarter
         study = StudyFiles(workspace, quarter, task.name)
@@ -132,7 +132,7 @@ def _ratings(workspace: Workspace, states: Sequence[QuarterState]) -> Iterator[S
             folders = find_submissions(workspace.submissions(), quarter)
             if entries := [folder for folder in folders if _takes_part(folder, task.name)]:
                 command = f"hellofresh rate assign --edition {quarter} --task {task.name} --prepare study"
-                yield StatusLine(f"nobody rates {task.name} {quarter}, with {len(entries)} submissions: {command}")
+                yield StatusLine(f"{task.name} {quarter} has {len(entries)} submissions but no raters: {command}")
 
 
 def _takes_part(folder: Path, task: str) -> bool:

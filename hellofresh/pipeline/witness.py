@@ -83,7 +83,7 @@ class Witness:
             return
         since = f"{newest.what} of {utc_text(newest.at)}" if newest is not None else "nothing"
         raise UsageError(
-            f"{step} cannot be undone and waits: the clock says {utc_text(moment)}, and the newest record is {since}",
+            f"{step} cannot be undone, so it waits: the clock says {utc_text(moment)}, the newest record is {since}",
             where=str(self.workspace.root) if newest is None else newest.where,
             expected=f"a record of the last {LONGEST_GAP.days} days, or another witness of the time",
             fix=f"If the clock is right, say so: --yes-it-is {moment:%Y-%m-%d}",

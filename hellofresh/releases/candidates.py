@@ -18,8 +18,8 @@ UNKNOWN_LABEL = -1
 """Key of counts over all labels together."""
 EXPOSED, LINEAGE, CROWDED = "exposed", "lineage", "same-group"
 LEFT_OUT = {
-    EXPOSED: "of a group that another release has: its labels would tell",
-    LINEAGE: "of a lineage that another candidate has: it would show what became of it",
+    EXPOSED: "of a group that another release has, whose labels would reveal it",
+    LINEAGE: "of a lineage that another candidate has: it would reveal the outcome",
     CROWDED: "of a group (a post or claim) that another sample has: most of a group have the same label",
 }
 """Reasons, in the funnel, for candidates that a release leaves out, see `hellofresh.releases.exposure`."""

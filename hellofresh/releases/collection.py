@@ -63,7 +63,7 @@ def write_candidates(path: Path, task: Task, candidates: Iterable[Candidate]) ->
     rows = sorted((_row(task, item) for item in candidates), key=lambda row: row["id"])
     for before, after in pairwise(rows):
         if before["id"] == after["id"]:
-            raise DataError(f"candidate {after['id']} is there twice", where=str(path), code="duplicate-id")
+            raise DataError(f"candidate {after['id']} appears twice", where=str(path), code="duplicate-id")
     write_parquet(path, pl.DataFrame(rows, infer_schema_length=None), mode=0o600)
 
 
@@ -182,8 +182,8 @@ def _collect_alone(
         raise _no_candidates(job, str(found.funnel.ledger()) if found.funnel.rows_in else none)
     if Funnel.count_kept(found.candidates) != found.funnel.kept:
         raise SourceError(
-            f"the funnel says that {found.funnel.total_kept} {found.funnel.unit} were kept, and "
-            f"{len(found.candidates)} candidates are there, or they are of other periods or labels",
+            f"the funnel says that {found.funnel.total_kept} {found.funnel.unit} were kept, but "
+            f"there are {len(found.candidates)} candidates, or of other periods or labels",
             fix="This is a fault of the collector, please report it.",
             code="funnel",
         )
@@ -250,9 +250,9 @@ def read_account(workspace: Workspace, task: Task, quarter: Quarter) -> Collecti
     account = read_account_file(path)
     if _hashes(workspace, task.name, quarter) != account.files:
         raise ReleaseError(
-            f"the candidates of {task.name} for {quarter} and the account of their collection do not belong together",
+            f"the candidates of {task.name} for {quarter} and the account of their collection do not match",
             where=str(path),
-            expected="the SHA-256 that it names of each file of candidates",
+            expected="files of candidates with the SHA-256 in the account",
             fix=f"Collect again: hellofresh collect {task.name} --quarter {quarter} --force ...",
             code="other-candidates",
         )

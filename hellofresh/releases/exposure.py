@@ -313,9 +313,11 @@ class ExposureLedger:
         texts |= {f"{key} named{number}": text for key, said in named.items() for number, text in enumerate(said)}
         near = near_duplicates(texts, earlier, words=words).keys() | near_sketches(texts, self._sketched(words), words)
         shown = {value for split in self.splits for value in split.hashes()} if task.public_type else set()
+        # texts too short for shingles are compared whole
         near |= {key for key, text in texts.items() if sha256_text(text) in shown and shingle_hashes(text, 1).size}
         ids |= {key.rsplit(" ", 1)[0] for key in near}
         if task.groups_tell:
+            # one near copy gives away its whole group
             groups |= {sample.group for sample in samples if sample.id in ids}
         return frozenset(sample.id for sample in samples if sample.id in ids or sample.group in groups)
 

@@ -51,7 +51,7 @@ def card_of(compared: ScoreComparison, command: str = "hellofresh compare") -> l
     """
     if compared.scores is None or compared.found is None or compared.families is not None:
         fix = "Leave out --baseline."
-        raise DataError("a card is of all pairs", expected="a comparison of all pairs", fix=fix, code="no-card")
+        raise DataError("a card covers all pairs", expected="a comparison of all pairs", fix=fix, code="no-card")
     return [asdict(row) for row in card_rows(compared.scores, compared.found, f"{now():%Y-%m-%d}, {command}")]
 
 
@@ -90,9 +90,9 @@ def card_rows(scores: ItemScores, found: Differences, command: str) -> list[Card
         ("R3", "entropy of the order", _bits(count_orders(above))),
         ("R4", f"the same of the first {len(best)}", _bits(count_orders(above[np.ix_(best, best)]))),
         ("R5", "pairs established", f"{share:.0%} ({int(above.sum()):,} of {systems * (systems - 1) // 2:,})"),
-        ("R6", "tiers", f"{levels}; the largest set that nothing separates has {antichain}"),
+        ("R6", "tiers", f"{levels}; the largest set without a significant difference has {antichain}"),
         ("R7", f"drift, easy half against hard half{of}", f"{moved[0]:.3g} (random halves {moved[1]:.3g}); "
-               f"pairs turned {moved[2]:.0%} (random halves {moved[3]:.0%})"),
+               f"pairs reversed {moved[2]:.0%} (random halves {moved[3]:.0%})"),
         ("R8", f"discordance{of}", f"{discordance(values[decile]):.1f} items among the best {len(decile)}, "
                f"{discordance(values):.1f} among all"),
         ("R9", "provenance", f"hellofresh {__version__}, seed 0, {command}"),
@@ -118,7 +118,7 @@ def _claims(scores: ItemScores, found: Differences, order: Sequence[int]) -> lis
 
 def _bits(orders: Orders) -> str:
     error = f" ± {1.96 * orders.error:.1f}" if orders.error else ""
-    return f"{orders.bits:.1f}{error} of {orders.most:.1f} bits are open ({orders.share:.0%})"
+    return f"{orders.bits:.1f}{error} of {orders.most:.1f} bits are undecided ({orders.share:.0%})"
 
 
 def _digest(scores: ItemScores) -> str:

@@ -53,12 +53,12 @@ _MANY_PAIRED = 2_000  # a sample of this many items is enough for degrees of fre
 # below ten a t interval depends on the shape of the errors more than on the data
 _FEWEST_LABELS, _FEW_LABELS, _CHOSEN = 10, 30, 0.01
 FEW_APART = 10
-"""Below so many items on which two systems differ, counts are too few."""
+"""Counts are too few if two systems differ on fewer items than this."""
 SKEWED_PAIR = 0.4
 """Part of the clusters that Cochran's rule asks for, from which on t is too short for a difference."""
 ROUGH = "~"
 """The mark of an interval that may hold the truth less often than it says."""
-_WHY_ROUGH = ("may hold the truth in as few as 90% of cases, not 95%: too few items for scores so skewed "
+_WHY_ROUGH = ("may cover the true value in as few as 90% of cases, not 95%: too few items for scores so skewed "
               f"(Cochran's rule), or fewer than {FEW_APART} on which the two differ.")  # fmt: skip
 # the usual power; no one collects more items; beyond, the tail's formula loses its digits
 _POWER, _MOST_NEEDED, _FAR = 0.8, 10_000_000, 30.0
@@ -73,7 +73,7 @@ class ScoreComparison:
         sentence: the leader, and the systems over which its lead is and is not significant.
         said: how columns were interpreted.
         notes: robustness of the lead, and caveats.
-        table: one row a system, the best first: `rank` with the best and the worst that the data allow, `tie_group`,
+        table: one row per system, the best first: `rank` with the best and the worst that the data allow, `tie_group`,
             `mean` with its 95% interval, `first` (probability of being first), `items` that it has a score on, and
             `rough`: whether the interval may hold the truth less often than that.
         pairs: one row a pair: `difference` of means with an interval that holds for all pairs together, `p_value`, and
@@ -219,10 +219,10 @@ def compare_scores(
         return replace(made, notes=notes)
     other = _compared(wrong, metric, families, baseline, brief=True)
     if _verdict(made, baseline) == _verdict(other, baseline):
-        notes.insert(1, "With missing scores as wrong the verdict is the same.")
+        notes.insert(1, "With missing scores counted as wrong, the verdict is the same.")
         return replace(made, notes=notes)
-    both = f"Left out: {made.sentence} As wrong: {other.sentence}"
-    return replace(made, sentence=f"The verdict depends on what a missing score counts. {both}", notes=notes)
+    both = f"Left out: {made.sentence} Counted as wrong: {other.sentence}"
+    return replace(made, sentence=f"The verdict depends on how missing scores count. {both}", notes=notes)
 
 
 def _compared(
@@ -239,10 +239,10 @@ def _compared(
         return ScoreComparison(sentence, scores.said, [], table, pairs, 0.0, None, None, None)
     notes = [] if whole.all() else [_missing(scores, metric, whole, fit.found, families)]
     if few_clusters(tables.shape[1], fit.found.effective_clusters):
-        worth = f"{tables.shape[1]:,} clusters of items that weigh as much as {fit.found.effective_clusters:.1f}"
-        notes.append(f"few: {worth} of one size; read intervals and p-values with care.")
+        worth = f"{tables.shape[1]:,} clusters of items, worth {fit.found.effective_clusters:.1f}"
+        notes.append(f"few: {worth} of equal size; read intervals and p-values with care.")
     if {(0.0, 1.0), (0.0, 100.0)} <= set(scores.ranges):
-        notes.insert(0, "Warning: some systems have scores of 0 to 1 only, and some up to 100: shares beside percents?")
+        notes.insert(0, "Warning: some systems have scores from 0 to 1 and some up to 100: shares mixed with percents?")
     notes += _marks(scores, fit, table, pairs)
     more, carried = _carried(scores, metric, fit.found, order, tables, baseline=baseline)
     return ScoreComparison(sentence, scores.said, [*notes, *more], table, pairs, *carried, scores, fit.found, families)
@@ -267,7 +267,7 @@ def _check_labels(scores: ItemScores, counts: Ints) -> None:
     for name, count, gap in zip(scores.systems, counts, np.isnan(scores.values).sum(axis=1), strict=True):
         if count < _FEWEST_LABELS or gap:
             what = f"{name}: people labelled {count:,} items, and the judge did not score {gap:,}"
-            fix = "Label more items, drawn by chance; --missing drop leaves out items without a score."
+            fix = "Label more items, drawn at random; --missing drop leaves out items without a score."
             raise DataError(
                 what, expected=f"{_FEWEST_LABELS} labels or more, and all scores", fix=fix, code="too-few-labels"
             )
@@ -290,11 +290,11 @@ def _corrected(scores: ItemScores, metric: Metric, families: Ints | None, baseli
     notes = [
         f"Means are people's: labels of {span} of {len(scores.items):,} items, and the judge's scores of the others "
         f"with a weight of {weights.min():.2f} to {weights.max():.2f} (prediction-powered inference).",
-        "Labels have to be of items drawn by chance, not of those that are hard, good or unclear.",
-        f"{len(scores.items):,} items can tell differences of {detectable:.3g} (80% power, median of the pairs).",
+        "Labels must be of items drawn at random, not of those that are hard, good or unclear.",
+        f"{len(scores.items):,} items detect differences of {detectable:.3g} (80% power, median of the pairs).",
     ]
     if some := ", ".join(names[np.abs(apart) > bound][:_NAMED]):
-        notes.insert(0, f"Warning: the judge scores labelled items of {some} unlike the others: not drawn by chance?")
+        notes.insert(0, f"Warning: the judge scores {some}'s labelled items unlike the others: not drawn at random?")
     if some := ", ".join(names[worth < _FEW_LABELS][:_NAMED]):
         notes.append(f"few: {some}: fewer than {_FEW_LABELS} labelled items or clusters; read intervals with care.")
     figures = (detectable, None, None, None)
@@ -327,12 +327,12 @@ def _lacking(scores: ItemScores) -> str:
             reasons = ", ".join(f"{number:,} {reason}" for reason, number in scores.missing.get(name, {}).items())
             parts.append(f"{name} {counts[place]:,} of {len(scores.items):,}" + (f" ({reasons})" if reasons else ""))
     if more := int((counts > 0).sum()) - len(parts):
-        parts.append(f"{more} more systems some")
+        parts.append(f"some scores of {more} more systems")
     return "; ".join(parts)
 
 
 def _verdict(made: ScoreComparison, baseline: str) -> object:
-    """The leaders, and over whom the lead is significant; with a baseline, which systems are better or worse."""
+    """The leaders, and whom they beat significantly; with a baseline, which systems are better or worse."""
     if baseline:
         return {one: (low > 0) - (high < 0) for one, low, high in made.pairs["one", "low", "high"].rows()}
     leader = made.table["system"][0]
@@ -341,7 +341,7 @@ def _verdict(made: ScoreComparison, baseline: str) -> object:
 
 
 def _marks(scores: ItemScores, fit: _Fit, table: pl.DataFrame, pairs: pl.DataFrame) -> list[str]:
-    """Which intervals are not to be relied on, and why."""
+    """Which intervals are unreliable, and why."""
     notes, apart = [], pairs.filter("rough")
     of_two = (apart["one"] + " and " + apart["two"]).to_list()
     for what, some in (("of", table.filter("rough")["system"].to_list()), ("between", of_two)):
@@ -349,7 +349,7 @@ def _marks(scores: ItemScores, fit: _Fit, table: pl.DataFrame, pairs: pl.DataFra
             more = [f"{len(some) - _NAMED:,} more"] if len(some) > _NAMED else []
             notes.append(f"{ROUGH} the interval {what} {', '.join(some[:_NAMED] + more)} {_WHY_ROUGH}")
     if still := ", ".join(np.array(scores.systems)[np.isnan(fit.low)][:_NAMED]):
-        notes.append(f"no variation: {still}: all scores are equal, and without a scale there is no interval.")
+        notes.append(f"no variation: {still}: all scores are equal, so an interval needs a scale.")
     return notes
 
 
@@ -395,8 +395,8 @@ def _scales(scores: ItemScores, metric: Metric) -> tuple[Floats, Bools]:
 
 
 def _rough(scores: ItemScores, tables: Floats, metric: Metric) -> tuple[Bools, Bools]:
-    """Whose interval may hold the truth less often than it says, shape (systems,), and that of which pairs, shape
-    (systems, systems): numbers too skewed for so many clusters of items, and counts that differ on few items.
+    """Whose interval may cover the true value too seldom, shape (systems,), and that of which pairs, shape
+    (systems, systems): numbers too skewed for their number of clusters, and counts that differ on few items.
     """
     low, high = _scales(scores, metric)[0].T[:, :, None]
     hits, misses = (scores.values == end for end in (high, low))
@@ -425,7 +425,7 @@ def _fitted(scores: ItemScores, metric: Metric, families: Ints | None) -> _Fit:
     (member, clusters), share = members(scores.clusters, len(scores.items)), there / there.sum(axis=0)
     normal = np.diag(there.sum(axis=1).astype(np.float64)) - share @ there.T
     if np.linalg.matrix_rank(normal, hermitian=True) < len(values) - 1:
-        fix = "Compare those apart that share no items."
+        fix = "Compare systems that share no items separately."
         raise DataError("no chain of common items links all systems", fix=fix, code="not-linked")
     inverse, filled = np.linalg.pinv(normal, hermitian=True), np.where(there, values, 0.0)
     effect = inverse @ (filled - there * (share * filled).sum(axis=0)).sum(axis=1)
@@ -479,7 +479,7 @@ def _pair_worth(inverse: Floats, there: Bools, member: Ints, clusters: int) -> t
     and the part of its squared error that the fit leaves in the residuals, 1 - 1 / n where no cell is missing.
 
     Where scores vary alike, an item has the variance of its scores times the squares of their weights in the
-    difference of two effects (Satterthwaite's degrees of freedom). Of many items every so many-th counts.
+    difference of two effects (Satterthwaite's degrees of freedom). Of many items only every n-th counts.
     """
     step = max(1, there.shape[1] // _MANY_PAIRED)
     some, of_some = there[:, ::step].astype(np.float64), member[::step]
@@ -510,14 +510,14 @@ def _missing(scores: ItemScores, metric: Metric, whole: Bools, found: Difference
     common = int(whole.sum())
     gone = f"{np.isnan(scores.values).mean():.0%} of the cells are missing; effects of items and systems are fitted"
     if common < _FEWEST_COMMON:
-        return f"{gone}. Only {common} items have all systems: nothing can be compared on these alone."
+        return f"{gone}. Only {common} items have scores of all systems, too few for a comparison."
     alone = all_differences(_tables(_kept(scores, whole), metric), metric, families=families)
     leads = [int(np.argmax(metric.sign * one.values)) for one in (found, alone)]
     turned = (found.separable | alone.separable) & (found.difference * alone.difference < 0)
     if leads[0] == leads[1] and not turned.any():
-        return f"{gone}. On the {common:,} items that all systems have, the leader is the same and no finding turns."
-    there = f"{scores.systems[leads[1]]} leads, and {int(turned.sum()) // 2} significant differences turn round"
-    return f"Warning: {gone}, and the {common:,} items that all systems have disagree: there {there}."
+        return f"{gone}. On the {common:,} items with all scores, the leader is the same and no finding is reversed."
+    there = f"{scores.systems[leads[1]]} leads, and {int(turned.sum()) // 2} significant differences are reversed"
+    return f"Warning: {gone}, and the {common:,} items with all scores disagree: there {there}."
 
 
 def _carried(
@@ -531,7 +531,7 @@ def _carried(
     to_lose = samples_to_overtake(rows[0], rows[1], metric)
     halves = halves_agree(_blocks(tables), metric)
     detectable, needed = float(np.median(found.detectable()[np.triu_indices(len(order), 1)])), None
-    lines = [f"{len(scores.items):,} items can tell differences of {detectable:.3g} (80% power, median of the pairs)."]
+    lines = [f"{len(scores.items):,} items detect differences of {detectable:.3g} (80% power, median of the pairs)."]
     error = float(found.standard_error[one, two])
     if lead > SAME * metric.span and np.isfinite(error) and not baseline:
         worth = float(found.worth[one, two])
@@ -539,21 +539,19 @@ def _carried(
         of = "items" if scores.clusters is None and worth > 0.99 * int(both.sum()) else "clusters of this size"
         if not found.separable[one, two]:
             many = f"{needed:,} {of}" if needed else f"more than {_MOST_NEEDED:,} {of}"
-            lines.append(
-                f"The lead of {names[0]} over {names[1]}, {lead:.3g}, would need {many} to be found (80% power)."
-            )
+            lines.append(f"Finding the lead of {names[0]} over {names[1]}, {lead:.3g}, would take {many} (80% power).")
     elif not baseline:
-        lines.append("No number of such items would find a lead: there is none.")
+        lines.append("The first two are equal: no number of items would find a lead.")
     if to_lose:
-        lines.append(f"It hangs on few items: {to_lose:,} of {int(both.sum()):,}; without them it is gone.")
+        lines.append(f"The lead rests on few items: without {to_lose:,} of {int(both.sum()):,} it is gone.")
     if halves is not None:
         lines.append(f"Two random halves of the items agree on who leads in {halves:.0%} of cases.")
     return lines, (detectable, needed, to_lose, halves)
 
 
 def _needed(effect: float) -> int | None:
-    """The smallest number of clusters at which the paired t test finds a difference of so many standard deviations with
-    a power of 80%; None above ten millions.
+    """The smallest number of clusters at which the paired t test finds a difference of `effect` standard deviations
+    with a power of 80%; None above ten millions.
     """
     from scipy.special import nctdtr
 
@@ -578,14 +576,15 @@ def _sentence(scores: ItemScores, found: Differences, order: Ints, baseline: str
     better, worse = ([k for k in others if k not in alike and found.ahead[k, lead] == side] for side in (True, False))
     if baseline:
         parts = f"better {named(better)}; worse {named(worse)}; not significantly different {named(alike)}"
-        return f"Beside {baseline} ({found.values[lead]:.3f}; adjusted p < .05): {parts}."
+        return f"Compared with {baseline} ({found.values[lead]:.3f}; adjusted p < .05): {parts}."
     # equal but for rounding: neither leads
     level = [k for k in alike if abs(found.difference[lead, k]) <= SAME * found.metric.span]
     ahead = f"{named([lead, *level])} share the lead" if level else f"{scores.systems[lead]} leads"
     head = f"{ahead} with {found.values[lead]:.3f} on {len(scores.items):,} items"
     alike = [k for k in alike if k not in level]
-    rest = f", and not over {named(alike)}" if alike else ""
-    return f"{head}; that is significant over {named(worse)} (adjusted p < .05){rest}."
+    apart = (("significantly", worse), ("not significantly", alike))
+    claims = "; ".join(f"{how} ahead of {named(some)}" for how, some in apart if some)
+    return f"{head}: {claims} (adjusted p < .05)." if claims else f"{head}."
 
 
 def _rows(scores: ItemScores, fit: _Fit, order: Ints, rough: Bools, baseline: str) -> pl.DataFrame:

@@ -63,12 +63,12 @@ class NoteWriter:
         rank, rank_low, rank_high, tie_group: its place; None where it is not ranked.
         helpful_low, helpful_high: 95% interval of `helpful` among its notes, clustered by post.
         minutes: from a post to the note, the median; None where no post's time is known.
-        alone: share of its posts on which nobody else wrote a note.
+        alone: share of its posts on which no other writer wrote a note.
         first: share of its notes on other posts that were the first there; None without such notes.
         ordered, ordered_low, ordered_high, ordered_p: as `intercept`, but with what the first note on a post gains
             fitted beside the writers.
-        gain, gain_low, gain_high: this gain, the same for all writers of a quarter; None where it cannot be told from
-            who writes.
+        gain, gain_low, gain_high: this gain, the same for all writers of a quarter; None where it cannot be separated
+            from who writes.
     """
 
     writer: str

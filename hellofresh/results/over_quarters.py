@@ -25,9 +25,9 @@ from hellofresh.stats.arrays import Ints
 from hellofresh.stats.metrics import Metric
 from hellofresh.stats.two_way import TwoWay, connected_parts, two_way
 
-ONE_QUARTER = "one quarter only: what is the quarter's and what the system's cannot be told apart"
+ONE_QUARTER = "one quarter only: the effects of quarter and system cannot be separated"
 NOT_LINKED = "no chain of shared quarters links it to the others"
-NO_FREEDOM = "too few systems share quarters to tell how far scores vary"
+NO_FREEDOM = "too few systems share quarters to estimate how much scores vary"
 BEYOND = "the model of system and quarter expects a value that the metric cannot have"
 
 
@@ -72,7 +72,7 @@ class OverQuarters:
 
 
 def quarter_scores(panel: Panel) -> list[QuarterScore]:
-    """The scores of the systems that are ranked in a quarter, each on all samples that it judged, with its variance."""
+    """The scores of the systems that are ranked in a quarter, each on all that it answered, with its variance."""
     found, metric = [], panel.task.headline
     for system in fields_of(panel)[0].systems:
         value, made = panel.measured(system.headline, system.headline.asked)

@@ -1,7 +1,7 @@
 """What the columns of a strange table are: which hold scores, in which form, and which of them are systems.
 
 The rule: a guess that contradicts another guess asks. A column of another scale is left out only if its name says, too,
-that it is no score; else an error lists both readings. Whatever is left out is said.
+that it is not a score; else an error lists both readings. Whatever is left out is said.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def numbers_of(score: pl.Series, long: pl.DataFrame) -> list[pl.Series]:
 
 
 def cells_of(column: pl.Series) -> pl.Series:
-    """Texts in small letters; null where one says that there is no score."""
+    """Texts in small letters; null where one marks a missing score."""
     text = column.str.strip_chars().str.to_lowercase()
     return text.set(text.is_in([*_MISSING, ""]), None)
 
@@ -152,7 +152,7 @@ def systems_of(frame: pl.DataFrame, index: Sequence[str], asked: Sequence[str], 
 
     Raises:
         DataError: if none is of numbers, or the guesses contradict each other.
-        UnknownNameError: if a system that is asked for is no column.
+        UnknownNameError: if a requested system is not a column.
     """
     for name in asked:
         if name not in frame.columns:
@@ -179,7 +179,7 @@ def systems_of(frame: pl.DataFrame, index: Sequence[str], asked: Sequence[str], 
 
 
 def _alike(frame: pl.DataFrame, systems: list[str], said: list[str]) -> list[str]:
-    """The columns of the common scale; one of another is left out if its name, too, says that it is no score."""
+    """The columns of the common scale; one of another is left out if its name, too, says that it is not a score."""
     spans = scales_of(frame, systems)
     named = [name for name in systems if _NO_SCORE.search(name.lower()) or _ID.search(name.lower())]
     rows = [name for name in spans if name not in named and counts_rows(frame[name])]
@@ -190,18 +190,18 @@ def _alike(frame: pl.DataFrame, systems: list[str], said: list[str]) -> list[str
         whole = all(span[2] for span in others.values())
         for name in named:
             if name in spans and low <= spans[name][0] and spans[name][1] <= high and (spans[name][2] or not whole):
-                _asked([*others], [name], "its name says that it is no score, and its numbers that it is one")
+                _asked([*others], [name], "its name suggests that it is not a score, but its numbers that it is")
         if totals:
-            _asked([one for one in others if one not in totals], totals, "a total of the others is no system")
+            _asked([one for one in others if one not in totals], totals, "a total of the others is not a system")
         return [name for name in systems if name in others or name not in spans]
     if len(others) < 2 and len(spans) >= 2 and not unlike(spans):
         if not named:
             return systems  # one that happens to count up
-        _asked([name for name in systems if name not in named], named, "their names say that they are no scores")
+        _asked([name for name in systems if name not in named], named, "their names suggest that they are not scores")
     if others and unlike(others):
         wide = {name for name, (low, high, _) in others.items() if not (low >= 0 and high <= 1)}
         some = [name for name in others if name not in wide] or [*others][:-1]
-        _asked(some, [name for name in others if name not in some], "columns are of unlike scales")
+        _asked(some, [name for name in others if name not in some], "columns have different scales")
     return [name for name in systems if name in others or name not in spans] or systems
 
 
@@ -225,7 +225,7 @@ def _no_repeats(systems: Sequence[str]) -> None:
     if len(systems) > 1 and all(_REPEATS.search(name.strip()) for name in systems) and len(stems) < len(systems):
         what = f"the columns {quoted(systems)} read as repetitions of one system, not as systems"
         fix = f"--systems {','.join(systems[:2])},... if they are; else average them into a column for each system"
-        raise DataError(what, expected="a column a system", fix=fix, code="unclear-columns")
+        raise DataError(what, expected="one column per system", fix=fix, code="unclear-columns")
 
 
 def without_totals(long: pl.DataFrame, said: list[str]) -> pl.DataFrame:
@@ -250,10 +250,10 @@ def without_totals(long: pl.DataFrame, said: list[str]) -> pl.DataFrame:
             said.append(f"the item `{name}` left out: a total of the others")
         elif total or any(row["score"] > row["high"] or (row["score"] % 1 and not row["broken"]) for row in rows):
             fix = f"--without {','.join(named)} if they are totals; else rename them"
-            raise DataError(f"the item {name!r} reads as a total, but is not that of the others", fix=fix,
+            raise DataError(f"the item {name!r} looks like a total, but is not that of the others", fix=fix,
                             expected="items", code="unclear-items")  # fmt: skip
     kept = [name for name in named if name in long["item"]]
-    said += [f"taken for items: {quoted(kept)}"] if kept else []
+    said += [f"read as items: {quoted(kept)}"] if kept else []
     return long
 
 

@@ -1,6 +1,6 @@
 """Scores of systems item by item, as people have them: one table of items and systems from any of their files.
 
-A table is long (item, system, score) or wide (a column a system), in one file or in one file a system. Which column is
+A table is long (item, system, score) or wide (one column per system), in one file or one per system. Which column is
 what is guessed by its name and its numbers, and said; a guess that contradicts another asks. Of repetitions of an item
 the mean counts: they are nested in it. Forms of files are in `score_readers`, columns in `score_columns`.
 """
@@ -139,7 +139,7 @@ def read_tables(paths: Sequence[Path]) -> dict[str, pl.DataFrame]:
 
 
 def _name_of(path: Path, alike: Sequence[Path]) -> str:
-    """A file's own name; of several with one name the nearest folder that tells them apart."""
+    """A file's own name; of several with one name the nearest folder that distinguishes them."""
     folders = [[other.parts[-depth] for other in alike] for depth in range(2, 1 + min(len(one.parts) for one in alike))]
     apart = [names[alike.index(path)] for names in folders if len(set(names)) == len(alike)]
     return path.stem if len(alike) < 2 else (apart or [path.parent.name])[0]
@@ -321,10 +321,10 @@ def _transposed(frame: pl.DataFrame, taken: dict[str, str], said: list[str]) -> 
         raise DataError(
             f"`{taken['system']}` names systems, and no column is known to be the score",
             expected=f"one of {quoted(items) or 'no column of numbers'}",
-            fix="Name it: --score COLUMN. If a row is a system and a column an item: --without what is no item",
+            fix="Name it: --score COLUMN. If rows are systems and columns items: --without the other columns",
             code="missing-column",
         )  # fmt: skip
-    said.append(f"a row a system, a column an item: {quoted(items)}")
+    said.append(f"one row per system, one column per item: {quoted(items)}")
     ignored = [name for name in frame.columns if name not in (*items, taken["system"])]
     said += [f"left out: {quoted(ignored)}"] if ignored else []
     made = frame.with_columns(pl.col(items).cast(pl.String))
@@ -408,13 +408,13 @@ def _arranged(long: pl.DataFrame, said: list[str], names: ColumnNames) -> ItemSc
         raise DataError(f"the system {bare[0]!r} has no score", expected="a score or more", fix=fix, code="no-score")
     every = values if labels is None else np.hstack(arrays)
     if labels is not None and not names.scale and np.isfinite(labels).any() and range_of(values) != range_of(labels):
-        what, fix = "the judge's scores and people's labels are of unlike scales", "--scale LOW,HIGH if they are of one"
+        what, fix = "the judge's scores and people's labels have different scales", "--scale LOW,HIGH if they share one"
         raise DataError(what, expected="one scale", fix=fix, code="unclear-scale")
     ranges = [names.scale or range_of(row) for row in every]
     low, high = float(np.nanmin(every)), float(np.nanmax(every))
     low, high = names.scale or range_of(every) or (low, high)
     lacking = int((~np.isfinite(values)).any(axis=0).sum())
-    size = f"{len(systems)} systems, score {low:g} to {high:g}, {len(items):,} items, {lacking:,} without all"
+    size = f"{len(systems)} systems, score {low:g} to {high:g}, {len(items):,} items, {lacking:,} incomplete"
     left_out = {
         "without item or system": whole.height - named, "not chosen": named - chosen, "totals": chosen - long.height,
         "without a score": long.height - scored.height, "averaged into others": scored.height - cells.height,
@@ -431,14 +431,14 @@ def _arranged(long: pl.DataFrame, said: list[str], names: ColumnNames) -> ItemSc
 
 
 def _scaled(long: pl.DataFrame, scale: tuple[float, float] | None, said: list[str]) -> tuple[pl.DataFrame, list[str]]:
-    """Check scores by the scale; -1 below one that starts at 0 or more means that there is no score."""
+    """Check scores by the scale; -1 below one that starts at 0 or more marks a missing score."""
     score = long["score"].drop_nulls().to_numpy()
     below, rest = score[score < 0], score[score >= 0]
     if scale is None:
         # harnesses write -1 for a failure, and some metrics reach from -1 to 1: nothing tells which
         if below.size and rest.size and (below == -1).all() and rest.max() >= 1 and set(score.tolist()) != {-1.0, 1.0}:
             what = f"{below.size:,} scores are -1, and the others are {rest.min():g} to {rest.max():g}"
-            fix = f"--scale 0,{rest.max():g} if -1 means that there is no score, --scale -1,{rest.max():g} if it is one"
+            fix = f"--scale 0,{rest.max():g} if -1 marks a missing score, --scale -1,{rest.max():g} if it is one"
             raise DataError(what, expected="a scale", code="unclear-scale", fix=fix)
         return long, said
     low, high = scale
@@ -448,7 +448,7 @@ def _scaled(long: pl.DataFrame, scale: tuple[float, float] | None, said: list[st
         long = long.with_columns(why.alias("why"), pl.when(none).then(None).otherwise(pl.col("score")).alias("score"))
         said = [*said, f"{below.size:,} scores of -1 taken as missing"]
     if outside := long.filter((pl.col("score") < low) | (pl.col("score") > high)).height:
-        raise DataError(f"scores outside of the scale: {outside:,}", expected=f"{low:g} to {high:g}", code="bad-score")
+        raise DataError(f"scores outside the scale: {outside:,}", expected=f"{low:g} to {high:g}", code="bad-score")
     return long, said
 
 
@@ -508,10 +508,10 @@ def check_size(systems: int, items: int, where: str = "") -> None:
     """
     if systems * items > _MOST_CELLS:
         what = f"{systems:,} systems on {items:,} items"
-        fix = "If these are no systems and items, name the columns: --system, --item."
+        fix = "If these are not systems and items, name the columns: --system, --item."
         raise DataError(what, expected=f"at most {_MOST_CELLS:,} cells", fix=fix, code="too-large")
     if systems < 2:
-        fix = "Give a column of systems, a column a system, or a file a system."
+        fix = "Give a column of systems, one column per system, or one file per system."
         raise DataError(f"systems: {systems}", where=where, expected="two or more", fix=fix, code="too-few-systems")
     if items < _FEWEST:
         what = f"two systems share {items} items, too few to say which is better"

@@ -2,8 +2,8 @@
 
 Forms: https://inspect.aisi.org.uk/eval-logs.html (a zip of samples), lm-evaluation-harness (`samples_*.jsonl`),
 instance_level_eval.schema.json of https://github.com/evaleval/every_eval_ever, evalplus (`*_eval_results.json`),
-promptfoo (`output.json`), deepeval (`test_run*.json`), HELM (`per_instance_stats.json`), MTEB (a file a task), details
-of lighteval (Parquet with a column of structs), and trec_eval (`-q`).
+promptfoo (`output.json`), deepeval (`test_run*.json`), HELM (`per_instance_stats.json`), MTEB (one file per task),
+details of lighteval (Parquet with a column of structs), and trec_eval (`-q`).
 """
 
 from __future__ import annotations
@@ -98,8 +98,8 @@ def _of_json(content: Any, path: Path, name: str) -> Iterable[Row]:
 
 
 def _of_object(content: Mapping[str, Any]) -> Iterator[Row]:
-    """Rows of an object that has a list of them, with the name of its model; or of an object of objects: a row a key,
-    or a column a key if these are fewer.
+    """Rows of an object that has a list of them, with the name of its model; or of an object of objects: one row per
+    key, or one column per key if these are fewer.
     """
     about = {name: value for name, value in content.items() if name in ("model", "model_name", "system", "model_id")}
     parts = list(content.values())
@@ -193,8 +193,8 @@ def _of_mteb(content: Mapping[str, Any], path: Path) -> Iterator[Row]:
 
 
 def _of_helm(content: Sequence[Mapping[str, Any]], path: Path) -> Iterator[Row]:
-    """Rows of per_instance_stats.json: the first metric that is no count, time or probability is the score. Its folder
-    names the scenario and the model, such as `mmlu:subject=law,model=x`.
+    """Rows of per_instance_stats.json: the first metric that is not a count, time or probability is the score. Its
+    folder names the scenario and the model, such as `mmlu:subject=law,model=x`.
     """
     scenario, _, model = path.parent.name.partition("model=")
     model, _, more = model.partition(",")
@@ -213,7 +213,7 @@ def _of_helm(content: Sequence[Mapping[str, Any]], path: Path) -> Iterator[Row]:
 
 
 def _of_trec(path: Path, name: str) -> Iterator[Row]:
-    """Rows of `trec_eval -q`: a measure, a query and a value a line; the line of all queries is left out."""
+    """Rows of `trec_eval -q`: a measure, a query and a value per line; the line of all queries is left out."""
     found = _TREC.findall(path.read_bytes())
     if len(found) < 2:
         raise ValueError(f"a file that ends with {path.suffix!r}")

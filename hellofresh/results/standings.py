@@ -81,7 +81,7 @@ class Pair(PairDifference):
 
     Attributes:
         period: `all` or a period.
-        n: samples that both judged.
+        n: samples that both answered.
         both_right, one_right, two_right: samples on which both, only the first, only the second was right.
         same: samples on which both said the same; two that gave no answer said the same.
     """
@@ -155,7 +155,7 @@ def fields_of(panel: Panel) -> tuple[Field, Field]:
 
 
 def _complete(systems: Sequence[System]) -> list[System]:
-    """The systems that judged at least half as many samples as the one that judged most."""
+    """The systems that answered at least half as many samples as the one that answered most."""
     asked = [int(system.headline.asked.sum()) for system in systems]
     most = max(asked, default=0)
     return [system for system, n in zip(systems, asked, strict=True) if 2 * n >= most > 0]
@@ -179,9 +179,9 @@ def standings_of(panel: Panel, *, resamples: int | None = None, tests: RaterTest
     among, beside = _over_raters(ranked, among, tests or {}), _over_raters(compared, beside, tests or {})
     # the comparison says nothing of them, and a reader would look for them
     out = [system.name for system in panel.systems if system not in compared.systems]
-    notes = [f"Judged too few samples to be compared: {', '.join(out)}."] if out else []
+    notes = [f"Scored on too few samples to be compared: {', '.join(out)}."] if out else []
     if ranked.systems and among is None:
-        notes.append("No system is ranked: the samples that all systems judged are of one class.")
+        notes.append("No system is ranked: the samples common to all systems are of one class.")
     standings = [] if among is None else _standings(panel, ranked, among, resamples)
     fields = ((ranked, among, True), (compared, beside, False))
     pairs = [_whole(panel, field, found, ranked=both) for field, found, both in fields if found]

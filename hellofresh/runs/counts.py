@@ -1,4 +1,4 @@
-"""What became of the questions of a run: an answer that never came is told from one that is wrong."""
+"""What became of the questions of a run: a missing answer is counted apart from a wrong one."""
 
 from __future__ import annotations
 
@@ -97,4 +97,4 @@ def remedies(counts: Mapping[str, int], limit: int, *, thinks: bool) -> Iterator
     if refused := counts[AnswerFate.REFUSED]:
         yield f"{refused} of {asked} answers were refused by the model or its provider, and count as wrong"
     if unreadable := counts[AnswerFate.UNREADABLE]:
-        yield f"{unreadable} of {asked} answers begin with none of the answers that were asked for, and count as wrong"
+        yield f"{unreadable} of {asked} answers do not begin with one of the allowed answers, and count as wrong"

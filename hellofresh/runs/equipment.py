@@ -82,7 +82,7 @@ def equip(
         release: the samples.
         web: web access, None if the regime needs none.
         split: the split of the samples.
-        introduced: user agent for fetching pictures; empty to take only those at hand.
+        introduced: user agent for fetching pictures; empty to use only stored ones.
     """
     needs, labels = bare.regime.needs, None
     if Need.FACTS in needs:

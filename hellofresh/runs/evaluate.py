@@ -82,10 +82,10 @@ def evaluate(
         result = run(assignment, prepared.samples, journal, progress)
         report = export(prepared, plan.number, result, journal)
         for asked, others in report.others.items():
-            tell(f"{asked} was asked, and by its own word another model answered: {', '.join(others[:5])}")
+            tell(f"{asked} was asked, but the answers name another model: {', '.join(others[:5])}")
         if report.widened:
             tell(
-                f"{report.widened} answers were cut off before their first word and asked for again with a limit wider "
+                f"{report.widened} answers were cut off before their first word and requested again with a limit wider "
                 f"by {WIDER_TOKENS:,} tokens; --hidden-tokens {WIDER_TOKENS} saves the first attempt"
             )
         for remedy in report.remedies:
@@ -130,7 +130,7 @@ def _notes_before(workspace: Workspace, prepared: PreparedRun, evaluation: Evalu
         yield from unfinished_kin(workspace.runs, prepared.folder.name, prepared.identity)
     part, every = prepared.evaluation.limit or 0, len(prepared.release.samples)
     if part < every and prepared.classes is None and evaluation.task.classes:
-        yield f"{part} of {every} samples, drawn without a look at labels: classes may be uneven"
+        yield f"{part} of {every} samples, drawn regardless of labels: classes may be uneven"
     yield from sampling_notes(specs, evaluation.repeat, evaluation.temperature)
     for spec in specs.values():
         yield from spec.notes

@@ -59,7 +59,7 @@ class EvaluationReport:
     Attributes:
         run_id: name of the run's folder.
         folder: the run's folder.
-        judged: samples judged so far.
+        judged: samples answered so far.
         of: samples in the release.
         tally: counts of questions asked now and recalled from the journal.
         verdicts: by prompt, counts of each class, `none` and `blocked` in the first repetition.
@@ -109,9 +109,9 @@ def export(prepared: PreparedRun, number: int, result: RunResult, journal: Journ
     judged = {item.sample for item in result.judged if item.repetition == 1}
     if result.failures and not judged:
         raise RunError(
-            f"no sample could be judged; {_commonest([failure.error for failure in result.failures]).rstrip('.')}",
+            f"no sample could be answered; {_commonest([failure.error for failure in result.failures]).rstrip('.')}",
             where=str(folder / ERRORS),
-            fix="The same command asks again, which helps against passing faults only.",
+            fix="Rerun the command to retry; this helps only after temporary faults.",
             code="nothing-judged",
         )
     specs = prepared.assignment.specs

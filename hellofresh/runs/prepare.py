@@ -145,7 +145,7 @@ def _check(evaluation: Evaluation, regime: Regime) -> None:
 
 
 def _release(workspace: Workspace, evaluation: Evaluation) -> Release:
-    """The samples to judge; a prospective split is allowed only until its labels can be known."""
+    """The samples to answer; a prospective split is allowed only until its labels can be known."""
     release = load_release(workspace, evaluation.edition, evaluation.task, evaluation.split)
     if evaluation.split != MAIN_SPLIT and release.is_over(now()):
         raise UsageError(

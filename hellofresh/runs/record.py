@@ -106,7 +106,7 @@ class RunRecord(Strict):
         model, roles, regime, web, prompt_set: the system; `roles` holds the models of further roles, `web` the
             parameters of the search, None without one.
         settings: all settings of the regime.
-        judged, failed, of: numbers of samples judged, failed, and in the release.
+        judged, failed, of: numbers of samples answered, failed, and in the release.
         copies: repetitions whose answers are identical to those of an earlier one; scores exclude them.
         usage: usage by role.
         tokens_in, tokens_out, cost_usd: of the whole run, None if unknown.

@@ -212,7 +212,7 @@ def _chosen(workspace: Workspace, release: Release, asked: Evaluation) -> tuple[
     if media_of(release.samples[0]) and not said & {"captions", "describe"} and describer.spec.sees:
         more.append("captions=model")
     if any(model.spec.smoke_test for model in models.values()):
-        notes.append("A smoke test: the model is too small to be right, and only shows that the machinery works.")
+        notes.append("A smoke test: the model is too small to be right, and only shows that everything works.")
         # A model that does not stop by itself uses the whole limit.
         more += [f"{name}={value}" for name, value in _SMOKE_SETTINGS.items() if name not in said]
     return replace(asked, settings=(*more, *asked.settings)), tuple(notes)

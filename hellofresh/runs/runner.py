@@ -437,6 +437,7 @@ class _Runner:
         self.failures[item.order] = failure
         self.tally.failed += 1
         nothing_yet = not self.tally.asked and not self.tally.recalled
+        # without a status nothing answered: the machine, not the question, is at fault
         self.unreachable = self.unreachable + 1 if error.retryable and error.status is None else 0
         self.refused = self.refused + 1 if not error.retryable and nothing_yet else 0
         if self.unreachable >= self.patience.unreachable or self.refused >= self.patience.alike:

@@ -313,7 +313,7 @@ def wording_share(draws: Draws, metric: Metric) -> WordingShare:
     values, resampled = draws.value(metric), draws.of(metric)
     prompts = len(values)
     if prompts < 2:
-        raise ValueError("two prompts or more are needed to tell the wording from the samples")
+        raise ValueError("two prompts or more are needed to separate the wording from the samples")
     covariance = np.cov(resampled)
     sampling = float(np.trace(covariance)) / prompts
     luck = sampling - float(covariance.sum() - np.trace(covariance)) / (prompts * (prompts - 1))

@@ -41,7 +41,7 @@ Of a rank correlation the jackknife is that of Fisher's z: it held the truth in 
 48 worlds of 20 to 300 clusters, correlations of .1 to .95 (`--only correlation`). Cluster Wilson, which adds a hit and
 a miss, is short near 1: 84% at .95 and 72% at .98, with 20 clusters of one.
 
-Of the mean of a number that is no count the degrees of freedom are Satterthwaite's, too, since the spread of skewed
+Of the mean of a number that is not a count the degrees of freedom are Satterthwaite's, too, since the spread of skewed
 numbers depends on few of them; where all numbers are the lowest or the highest, the interval is Agresti and Coull's,
 which is Wilson's, longer where few are of one kind. Where a number has no scale, see `unbounded_limits`. Too skewed for
 its clusters (`times_too_few`), a mean is `few`. Where all values are equal, samples not drawn may still differ, in a
@@ -195,7 +195,7 @@ def wilson_limits(share: Floats, n: Floats, quantile: Floats) -> Limits:
 
 def counted_limits(share: Floats, n: Floats, quantile: Floats) -> Limits:
     """Agresti and Coull's interval of a share that is a count: as Wilson's, and longer where hits or misses are few, so
-    that it holds the truth in 94% of cases and more for every share (The American Statistician 52 (1998), 119-126).
+    that it covers the true value in 94% of cases or more for any share (The American Statistician 52 (1998), 119-126).
 
     Args:
         share, n, quantile: as for `wilson_limits`.

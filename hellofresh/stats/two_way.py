@@ -128,9 +128,9 @@ def _check(scores: Floats, systems: Ints, quarters: Ints, variances: Floats | No
         if not np.array_equal(np.unique(numbers), np.arange(numbers.max() + 1)):
             raise ValueError(f"{name} must be numbered from 0 without gap")
     if len(np.unique(np.stack([systems, quarters]), axis=1).T) < len(scores):
-        raise ValueError("each system must have one score a quarter at most")
+        raise ValueError("each system must have at most one score per quarter")
     if connected_parts(systems, quarters).max() > 0:
-        raise ValueError("the systems must hang together: some share no quarter with the others, nor by a chain")
+        raise ValueError("the systems must be linked: some share no quarter with the others, not even by a chain")
 
 
 def _design(systems: Ints, quarters: Ints) -> tuple[Floats, Floats, Floats]:

@@ -301,18 +301,18 @@ def _wrong_answers(path: Path, lines: Sequence[PredictionLine], task: Task, ids:
     for number, item in lines:
         odd: list[tuple[str, str, str]] = []
         if item.id in ids and item.field != wanted:
-            odd = [(item.field, f"{item.field}, and {task.name} takes {wanted}", f"Give {wanted} instead.")]
+            odd = [(item.field, f"{item.field}, but {task.name} takes {wanted}", f"Give {wanted} instead.")]
         elif item.id in ids:
             if item.label is not None and item.label >= many:
                 odd.append(("label", f"the label {item.label}", f"Give one of {known}, or null for no answer."))
             if item.probabilities and len(item.probabilities) != many:
-                what = f"{len(item.probabilities)} probabilities, and {task.name} has {many} classes"
+                what = f"{len(item.probabilities)} probabilities, but {task.name} has {many} classes"
                 odd.append(("probabilities", what, f"Give one for each of {known}." if many else "Leave them out."))
             if item.confidence is not None and many != 2:
                 fix = f"Give probabilities of {known} instead." if many else "Leave it out."
-                odd.append(("confidence", f"a confidence, and {task.name} has not two classes", fix))
+                odd.append(("confidence", f"a confidence, but {task.name} does not have two classes", fix))
             if item.certainty is not None and not many:
-                odd.append(("certainty", f"a certainty, and {task.name} has no classes", "Leave it out."))
+                odd.append(("certainty", f"a certainty, but {task.name} has no classes", "Leave it out."))
         for name, what, fix in odd:
             yield Fault("bad-field", f"{path} line {number}, {name}", f"{item.id!r} has {what}", fix)
 

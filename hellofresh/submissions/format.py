@@ -153,7 +153,7 @@ def read_plain(path: Path, most: int, faults: list[Fault]) -> bytes | None:
         return None
     size = path.stat().st_size
     if size > most:
-        faults.append(Fault("too-large", str(path), f"{size:,} bytes", f"At most {most:,} bytes are taken."))
+        faults.append(Fault("too-large", str(path), f"{size:,} bytes", f"At most {most:,} bytes are accepted."))
         return None
     content = path.read_bytes()
     kind = next((name for at, mark, name in _KINDS if content[at:].startswith(mark)), "")
@@ -303,7 +303,7 @@ class Prediction(Strict):
     @classmethod
     def _each_once(cls, value: list[str] | None) -> list[str] | None:
         if value is not None and len(set(value)) < len(value):
-            raise ValueError("a document is there twice")
+            raise ValueError("a document appears twice")
         return value
 
     @model_validator(mode="after")
@@ -442,7 +442,7 @@ def _read_line(
     """The prediction on a line; only its id if the line has a fault; None if the id cannot be read either."""
     if len(line) > MAX_LINE_BYTES:
         what = f"a line of {len(line):,} bytes"
-        faults.append(Fault("long-line", where, what, f"At most {MAX_LINE_BYTES:,} bytes are taken."))
+        faults.append(Fault("long-line", where, what, f"At most {MAX_LINE_BYTES:,} bytes are accepted."))
         return None
     row: object = None
     try:
@@ -487,7 +487,7 @@ def _read_header(line: bytes, separator: str, where: str, faults: list[Fault]) -
         return ()
     for name in dict.fromkeys(names):
         if names.count(name) > 1:
-            faults.append(Fault("repeated-column", where, f"{name[:80]!r} is there twice", "Take one out."))
+            faults.append(Fault("repeated-column", where, f"{name[:80]!r} appears twice", "Take one out."))
         if name not in _COLUMNS:
             fix = f"The columns are {', '.join(_COLUMNS)}; id and one of label, text and documents are needed."
             faults.append(Fault("unknown-column", where, f"a column {name[:80]!r}", fix))

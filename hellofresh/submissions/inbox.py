@@ -3,7 +3,7 @@
 Every arrival has its own folder, named by time, number and hash: no visitor's text becomes part of a path, and no
 arrival is ever changed. Visitors are anonymous. An arrival for an existing team is therefore refused until a
 maintainer, having asked the team, accepts exactly this content by its hash; otherwise a stranger could replace a
-team's entries or hand in a later version under the team's name.
+team's entries or submit a later version under the team's name.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ class Inbox:
                 raise SubmissionError("the inbox is full", fix=fix, code="inbox-full")
             mark = self._mark(visitor, at)
             if mark and sum(item.visitor == mark for item in lying) >= VISITOR_ARRIVALS:
-                what = f"{VISITOR_ARRIVALS} arrivals from your address today are as many as are taken"
+                what = f"{VISITOR_ARRIVALS} arrivals from your address today are the most accepted"
                 raise SubmissionError(what, fix="Try again tomorrow.", code="too-many")
             receipt = new_receipt(due.edition, tasks, submission.sha256, at, None)
             self._keep(files, submission, due.split, receipt, mark)
@@ -240,7 +240,7 @@ def _read(folder: Path, faults: list[Fault]) -> Arrival | None:
             return None
         about = as_model(_About, strict_json(content), where=str(folder / _ABOUT))
     except (DataError, BadJsonError, OSError):
-        faults.append(Fault("bad-arrival", str(folder), f"{_ABOUT} is missing or not as it was written"))
+        faults.append(Fault("bad-arrival", str(folder), f"{_ABOUT} is missing or has been changed"))
         return None
     before = len(faults)
     receipt = read_receipt(folder, faults, about.split)

@@ -70,7 +70,7 @@ class Receipt:
     """Proof of a submission's content and time.
 
     Attributes:
-        edition: the edition that it was handed in for.
+        edition: the edition for which it was submitted.
         tasks: the tasks that it takes part in.
         sha256: hash of the canonical content (see `Submission.sha256`).
         received: when, in UTC, to the second.
@@ -134,7 +134,7 @@ def new_receipt(
     to_the_second = moment.replace(microsecond=0)
     if before is not None and to_the_second < before.received:
         raise SubmissionError(
-            f"the receipt that is there is of {utc_text(before.received)}, and it is {utc_text(moment)}",
+            f"the existing receipt is of {utc_text(before.received)}, but the clock says {utc_text(moment)}",
             expected="a later time: a newer version comes after the one that it replaces",
             fix="Set the clock right.",
             code="clock-behind",
@@ -156,7 +156,7 @@ def read_receipt(folder: Path, faults: list[Fault], split: Split = MAIN) -> Rece
         receipt = replace(value.receipt(), earlier=tuple(one.receipt() for one in value.earlier))
         for before, after in pairwise(one.received for one in (*receipt.earlier, receipt)):
             if after < before:
-                raise ValueError(f"{utc_text(after)} stands after {utc_text(before)}: times of receipts only rise")
+                raise ValueError(f"{utc_text(after)} follows {utc_text(before)}: receipt times must not decrease")
         return receipt
     except BadJsonError as error:
         faults.append(Fault(error.code, str(path), str(error), fix))

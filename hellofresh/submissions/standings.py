@@ -164,7 +164,7 @@ class EntryOutcome(StrEnum):
     COUNTS = "counts"
     NO_RECEIPT = "no receipt"
     ALTERED = "altered after its receipt"
-    IMPOSSIBLE = "its receipt is of a time at which nothing was accepted"
+    IMPOSSIBLE = "its receipt is of a time when nothing was accepted"
     LATE = "late"
     OVER_LIMIT = "beyond the team's limit"
 
@@ -225,9 +225,9 @@ def passed_over(root: Path, edition: Edition) -> Iterator[str]:
             elif whose == "system" and (is_misnamed(path) or is_linked(path)):
                 found[path] = "is misnamed or behind a link"
             elif whose == "system":
-                found |= {deeper: "lies too deep" for deeper in path.iterdir() if deeper.is_dir()}
+                found |= {deeper: "is nested too deeply" for deeper in path.iterdir() if deeper.is_dir()}
     for path, what in found.items():
-        yield f"{path.relative_to(root).as_posix()[:200]!r} {what}, and is passed over"
+        yield f"{path.relative_to(root).as_posix()[:200]!r} {what}, so it is ignored"
 
 
 def standings(

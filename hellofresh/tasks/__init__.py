@@ -93,9 +93,9 @@ def _stands_beside(task: Task, others: Iterable[Task]) -> None:
         alike = task.id_prefix.startswith(other.id_prefix) or other.id_prefix.startswith(task.id_prefix)
         if alike or task.name == other.name:
             raise UsageError(
-                f"the task {task.name} with ids {task.id_prefix}... cannot stand beside {other.name} with "
+                f"the task {task.name} with ids {task.id_prefix}... conflicts with {other.name} with "
                 f"{other.id_prefix}...",
-                expected="another name, and ids that begin otherwise",
+                expected="another name, and another beginning of ids",
                 code="task-exists",
             )
 

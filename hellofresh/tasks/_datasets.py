@@ -142,7 +142,7 @@ class FileRow:
     def fault(self, what: str, code: str, expected: str = "") -> SourceError:
         """An error about this row."""
         return SourceError(
-            what, where=self.where, expected=expected, fix="Take the file as its authors publish it.", code=code
+            what, where=self.where, expected=expected, fix="Use the file as its authors publish it.", code=code
         )
 
     def text(self, name: str) -> str:
@@ -213,7 +213,7 @@ def _parse(path: Path, number: int, content: bytes) -> object:
     try:
         return strict_json(content, most_depth=_MOST_DEPTH)
     except BadJsonError as error:
-        raise FileRow(path, number, {}).fault(str(error), error.code, "one JSON object a line") from None
+        raise FileRow(path, number, {}).fault(str(error), error.code, "one JSON object per line") from None
 
 
 def _object(path: Path, number: int, value: object) -> FileRow:
@@ -303,7 +303,7 @@ def _lines(path: Path, file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
         number, read = number + 1, read + len(line)
         if len(line) > MOST_LINE or read > _MOST_BYTES:
             raise FileRow(path, number, {}).fault(
-                "too long", "too-long", f"at most {MOST_LINE:,} bytes a line and {_MOST_BYTES:,} in all"
+                "too long", "too-long", f"at most {MOST_LINE:,} bytes per line and {_MOST_BYTES:,} in all"
             )
         yield number, line
 
@@ -320,7 +320,7 @@ def unpacked(path: Path) -> Iterator[IO[bytes]]:
                 yield file
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise SourceError(
-            f"not a whole gzip file ({error})", where=path.name, fix="Fetch it again.", code="bad-gzip"
+            f"not a complete gzip file ({error})", where=path.name, fix="Fetch it again.", code="bad-gzip"
         ) from None
     except OSError as error:
         raise SourceError(

@@ -43,7 +43,7 @@ def _kind(row: FileRow, path: Path) -> str:
     named = next((kind for kind in _KINDS if kind in path.name), "")
     kind = row.get("kind") or named
     if kind not in _KINDS:
-        raise row.fault("not said how the claim was made", "bad-field", f"a field kind: {' or '.join(_KINDS)}")
+        raise row.fault("the kind of claim is missing", "bad-field", f"a field kind: {' or '.join(_KINDS)}")
     return str(kind)
 
 

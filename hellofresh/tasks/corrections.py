@@ -30,7 +30,7 @@ class MisleadingPost(Sample):
     Attributes:
         post: id of the post at its source.
         address: where it can be seen.
-        text: empty where it is not at hand.
+        text: empty where it is missing.
         modality: `unimodal` for text alone, `multimodal` with pictures; empty where not known.
         domain: its topic; empty where not known.
         note_high, note_average: when notes of high and of average quality were written, where that is public.

@@ -297,7 +297,7 @@ def _conversation(turns: Sequence[_Turn]) -> Iterator[Message]:
         if turn.role == "tool":
             key = turn.tool_call_id or ""
             if key not in names:
-                raise _refused(f"the result of a call {key[:80]!r} that nobody made")
+                raise _refused(f"the result of a call {key[:80]!r} that was never made")
             yield Message("user", parts, ToolCall(key, names[key], ""))
             continue
         calls = tuple(ToolCall(c.id, c.function.name, "", arguments=_object(c)) for c in turn.tool_calls or ())

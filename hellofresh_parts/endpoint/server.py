@@ -113,7 +113,7 @@ class EndpointServer:
         except web.RequestPayloadError:
             response = _failed(400, "bad-request", "the body is not in the encoding that it names")
         except ConnectionResetError:
-            response = _failed(400, "bad-request", "the client has gone")
+            response = _failed(400, "bad-request", "the client has disconnected")
         response.force_close()  # so that clients that are never closed hold no connection when the run ends
         return response
 
@@ -131,7 +131,7 @@ class EndpointServer:
         if not sample and len(self.sessions) == 1:
             return next(iter(self.sessions.values()))
         if sample not in self.sessions:
-            which = f"no sample {sample[:80]!r} is asked about" if sample else "which sample it is about is not said"
+            which = f"the run has no sample {sample[:80]!r}" if sample else "the request names no sample"
             raise web.HTTPNotFound(reason=f"{which}; ask at /s/SAMPLE/v1, or send the header {_SAMPLE_HEADER}")
         return self.sessions[sample]
 

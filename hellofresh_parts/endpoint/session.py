@@ -75,7 +75,7 @@ class AgentSession:
             if isinstance(error, HelloFreshError):
                 raise
             # The run is at its end, or the question got no answer: the runner says so.
-            raise RunError("no answer, and the sample is given up", code="given-up") from None
+            raise RunError("no answer, so the sample is given up", code="given-up") from None
         self._tokens |= {call.id: call.token for call in calls_of(answer) if call.token}
         return answer
 
@@ -87,7 +87,7 @@ class AgentSession:
         """
         sample = self._tools._case.sample
         if self._handed is None:
-            raise _refused("the agent's own function hands back the output", "nothing here")
+            raise _refused("the agent's own function returns the output", "nothing here")
         try:
             given = strict_json(body)
             row = Prediction.model_validate(numbered({**given, "id": sample.id}) if isinstance(given, dict) else given)
@@ -100,7 +100,7 @@ class AgentSession:
         if problem := unfit(output, get_task(sample.task)):
             raise _refused(problem, "an output of the task")
         if self._handed.done():
-            raise _refused("the sample has an output already", "one output a sample")
+            raise _refused("the sample has an output already", "one output per sample")
         self._handed.set_result(output)
 
     def give_up(self, output: Output) -> None:

@@ -10,6 +10,7 @@ from hellofresh.results.note_writers import LEAST_POSTS, NoteWriter, WriterKind
 from hellofresh.results.split.tables import PairDifference
 from leaderboard.components.markup import DASH, Html, el, heading, named
 from leaderboard.components.ranking import APART, RankingPicture, front_of
+from leaderboard.components.scale import signed
 from leaderboard.components.tables import Cell, Column, definitions, scrolled, table
 from leaderboard.export.one_file import one_page
 from leaderboard.views.visit import Page, Visit, where
@@ -23,9 +24,9 @@ _RULE = (
     f"{LEAST_POSTS} posts with other writers are ranked; a tie group does not differ significantly from its best."
 )
 _RAW = (
-    "Notes of the quarter as they stand on X. These figures depend on who saw the notes: they do not compare writers. "
-    "Minutes from the post to the note, and hours from it to a status, are medians. Alone: posts that nobody else "
-    "noted. First: notes that came first where others wrote, too. On media: on a picture or video."
+    "Notes of the quarter as shown on X. These figures depend on who saw the notes: they do not compare writers. "
+    "Minutes from the post to the note, and hours from it to a status, are medians. Alone: posts without notes by "
+    "others. First: notes that came first where others wrote, too. On media: on a picture or video."
 )
 _PAIRS = "With limits and p-values that hold for all pairs of ranked programs together, or for all pairs with others."
 _WHO = (
@@ -41,8 +42,8 @@ def _signed(value: float | None, low: float | None, high: float | None) -> Cell:
     """A difference over its interval; a dash if unknown."""
     if value is None:
         return DASH
-    limits = "not known" if low is None or high is None else f"{low:+z.2f} to {high:+z.2f}"
-    return f"{value:+z.3f}", limits
+    limits = "not known" if low is None or high is None else f"{signed(low, decimals=2)} to {signed(high, decimals=2)}"
+    return signed(value), limits
 
 
 def _chance(value: float | None) -> str:
@@ -69,7 +70,7 @@ def _front(writers: Sequence[NoteWriter], pairs: Sequence[PairDifference]) -> li
     """Who leads, and the ranked writers as the systems of a board are drawn."""
     ranked = {row.writer: row for row in _ranked(writers)}
     if not ranked:
-        return [el("p", f"No program is ranked: that takes {LEAST_POSTS} posts shared with other writers.")]
+        return [el("p", f"No program is ranked: ranking needs {LEAST_POSTS} posts shared with other writers.")]
     rows = [
         {**asdict(row), "system": name, "first": math.nan, "items": row.posts, "mean": row.intercept, "rough": False,
          "low": math.nan if row.intercept_low is None else row.intercept_low,
@@ -80,7 +81,7 @@ def _front(writers: Sequence[NoteWriter], pairs: Sequence[PairDifference]) -> li
     level = [(one.one, one.two) for one in close if {one.one, one.two} <= ranked.keys()]
     picture = RankingPicture.of_rows(rows, level, "people's notes")
     front = front_of(picture.lines, picture.scale)
-    above = f"{rows[0]['mean']:+.3f} in X's score against people's notes on the same posts."
+    above = f"{signed(rows[0]['mean'])} in X's score against people's notes on the same posts."
     return [front.draw(front.said or above), picture.draw()] if front else []
 
 
@@ -129,7 +130,8 @@ def _gain(row: NoteWriter) -> list[Html]:
     """The gain of the first note on a post."""
     if row.gain is None or row.gain_low is None or row.gain_high is None:
         return []
-    gained = f"The first note on a post scores {row.gain:+.3f} ({row.gain_low:+z.2f} to {row.gain_high:+z.2f}) "
+    limits = f"{signed(row.gain_low, decimals=2)} to {signed(row.gain_high, decimals=2)}"
+    gained = f"The first note on a post scores {signed(row.gain)} ({limits}) "
     return [el("p", f"{gained}against later ones by the same writer. One column takes this gain out; ranks do not.")]
 
 

@@ -24,6 +24,8 @@ _TRACKS: Mapping[Track, str] = {
     "responses": "Responses",
     "retrieval": "Retrieval",
 }
+NO_REGIME = ("none", "not stated")
+"""Regimes of rules, and of systems of published studies: nothing to show."""
 _UNTIL = re.compile(r'<time datetime="([^"]+)" data-hf="until">[^<]*</time>')
 _OVER = re.compile(r'data-hf="over" data-from="([^"]+)" data-to="([^"]+)" style="width:0%')
 _STATE = re.compile(r'<span data-hf="(before|after)" data-at="([^"]+)"(?: hidden="")?>')
@@ -110,10 +112,15 @@ def edition_choice(board: Board, split: SplitKey) -> str:
 
 
 @lru_cache(maxsize=4096)
+def has_team(entry: BoardEntry) -> bool:
+    """Whether an entry's name says its team, as names do that are otherwise alike."""
+    return entry.name.endswith(f"({entry.team})")
+
+
 def entry_label(entry: BoardEntry) -> str:
-    """One plain line: system, team and regime, with a number if several are alike."""
-    parts = [visible(entry.name, 48), visible(entry.team, 32)]
-    parts += [visible(entry.regime, 20)] if entry.regime != "none" else []
+    """One plain line: system, team and regime, each once, with a number if several are alike."""
+    parts = [visible(entry.name, 48), *([] if has_team(entry) else [visible(entry.team, 32)])]
+    parts += [visible(entry.regime, 20)] if entry.regime not in NO_REGIME and entry.regime not in entry.name else []
     return " · ".join(parts) + (f" ({entry.number + 1})" if entry.number else "")
 
 

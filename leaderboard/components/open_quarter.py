@@ -100,9 +100,9 @@ def _tiles(taking_part: Sequence[Participant], samples: int, periods: Sequence[P
     whole = [one for one in taking_part if one.judged and one.judged == one.samples]
     tiles = (
         (f"{samples:,}", "samples", f"{periods[0].first} to {periods[-1].last}" if periods else ""),
-        (f"{len(ours):,}", "run by us", f"{sum(one.kind == 'baseline' for one in ours):,} of them baselines"),
+        (f"{len(ours):,}", "run by us", f"baselines among them: {sum(one.kind == 'baseline' for one in ours):,}"),
         (f"{len(taking_part) - len(ours):,}", "submitted", "by teams"),
-        (f"{len(whole):,}", "complete", f"of {len(taking_part):,} systems judged every sample"),
+        (f"{len(whole):,}", "complete", f"of {len(taking_part):,} systems answered every sample"),
     )
     shown = (el("li", el("strong", figure), el("span", what), el("small", more)) for figure, what, more in tiles)
     return el("ul", *shown, class_="hf-tiles")
@@ -124,7 +124,7 @@ def _participants(
     )
     answer, title = len(names) - 1, f"{names[-1][:1].upper()}{names[-1][1:]}"
     did = {same_system(line.result.entry): line.result.headline for line in last}
-    columns: list[Column] = [("name", "System"), ("number", "Judged"), ("drawn", "Answers")]
+    columns: list[Column] = [("name", "System"), ("number", "Answered"), ("drawn", "Answers")]
     columns += [("number", title), ("number", "Cost")]
     columns += [("text", name) for name in ("Regime", "Provenance", "Cutoff", "Entered")]
     columns += [("number", f"{plain_scale(before.task).title} in {before.edition}")] if before else []
@@ -146,7 +146,7 @@ def _participants(
         cells += [score(did.get(same_system(one)))] if before else []
         rows.append(Marked("hf-baseline" if one.kind == "baseline" or one.smoke_test else None, cells))
     said = (
-        "Bars show the shares of answers among the samples judged. Submitted predictions are counted only after "
+        "Bars show the shares of answers among the samples answered. Submitted predictions are counted only after "
         "the deadline."
     )
     answers = [*reversed(list(enumerate(names))), *_SILENT.items()]

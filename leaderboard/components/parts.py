@@ -129,6 +129,7 @@ def drawn_table(data: DataTable) -> Html:
     """The visible columns of a table of values as HTML, for the copy."""
     shown = [column for column in data.columns if column.shown]
     columns = [("name" if one.pinned else "number" if one.number_format else "text", one.title) for one in shown]
+    columns[:1] = [("rank", "#")] if columns[0][1] == "#" else columns[:1]
     rows = zip(*([_said(one, value) for value in one.series()] for one in shown), strict=True)
     return scrolled(table(data.title, columns, rows, "hf-standings"))
 
@@ -136,7 +137,8 @@ def drawn_table(data: DataTable) -> Html:
 def _said(column: DataColumn, value: Value) -> str:
     if value is None or not column.number_format:
         return DASH if value is None else str(value)
-    return f"{value:.1%}" if column.number_format == "percent" else column.number_format % value
+    text = f"{value:.1%}" if column.number_format == "percent" else column.number_format % value
+    return text.replace("-", "\N{MINUS SIGN}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from hellofresh.results.board.system_rows import RatedRow
 from hellofresh.results.over_quarters import OverQuartersRow
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
-from leaderboard.components.labels import Links, by_state, day, until
+from leaderboard.components.labels import NO_REGIME, Links, by_state, day, until
 from leaderboard.components.markup import (
     Html,
     bundled_notice,
@@ -129,8 +129,11 @@ def contamination_notice(board: Board, split: SplitKey) -> Html | None:
 
 
 def is_model(entry: BoardEntry) -> bool:
-    """Whether an entry rests on a model that was trained on texts of others: rules and search by words do not."""
-    return entry.kind not in ("baseline", "retriever") and entry.regime != "none"
+    """Whether an entry rests on a model that was trained on texts of others: rules and search by words do not.
+
+    Systems of a published study state no regime: people may be among them.
+    """
+    return entry.kind not in ("baseline", "retriever") and entry.regime not in NO_REGIME
 
 
 def prospect_of(board: Board, split: SplitKey) -> Prospect | None:

@@ -15,7 +15,7 @@ import polars as pl
 from hellofresh.results.comparison import ScoreComparison
 from hellofresh.results.standings import Pair, Standing
 from leaderboard.components.charts import interval_bar
-from leaderboard.components.labels import Links, money
+from leaderboard.components.labels import NO_REGIME, Links, has_team, money
 from leaderboard.components.markup import Html, el, inner_link, join, named, visible
 from leaderboard.components.scale import Scale, figure
 from leaderboard.components.standings import GROUPS, ROUGH_SAID, Line, by_rank, group_of, is_hollow, prices, usual
@@ -33,7 +33,7 @@ _MOST_TICKS = 8  # more would touch on a phone
 _NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten", "Eleven", "Twelve")
 _ON_SCALE = ("system", "baseline")
 _UNRANKED = list(GROUPS.items())[1:]
-_FEW = "they judged too few of the samples that the ranked systems judged"
+_FEW = "they have scores on too few of the ranked systems' samples"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +81,13 @@ class Front:
         """Which systems share first place, and what follows; None if one leads."""
         if len(self.leaders) < 2:
             return None
-        shown = [named(line.result.entry.name, 40) for line in self.leaders[:_MOST_NAMED]]
-        more = len(self.leaders) - len(shown)
-        listed = [part for name in shown for part in (", ", name)][1:]
-        rest = [f" and {more} more"] if more else []
+        first, *level = (named(line.result.entry.name, 40) for line in self.leaders)
         below = " All others are significantly worse than the first." if self.others else ""
-        return join([*listed, *rest, f" do not differ significantly from the first.{below}"])
+        if len(level) == 1:
+            return join([f"They do not differ significantly.{below}"])
+        listed = [part for name in level[:_MOST_NAMED] for part in (", ", name)][1:]
+        rest = f" and {len(level) - _MOST_NAMED} more" if len(level) > _MOST_NAMED else ""
+        return join([*listed, f"{rest} do not differ significantly from ", first, f".{below}"])
 
 
 def number_word(number: int) -> str:
@@ -134,7 +135,7 @@ def maker_mark(line: Line, colours: Mapping[str, int]) -> Html:
 def field(
     lines: Sequence[Line], board: Board, split: SplitKey, scale: Scale, *, small: bool = False, mine: str = ""
 ) -> Html | None:
-    """Every system as a dot with its interval on one scale, with what is no better than a constant answer in grey.
+    """Every system as a dot with its interval on one scale, with systems no better than a constant answer in grey.
 
     Args:
         lines: entries of the split, in any order.
@@ -193,20 +194,21 @@ def _lane(line: Line, drawn: Scale, colours: Mapping[str, int], *, is_named: boo
     name = None
     if is_named:
         regime = el("small", f" {about}") if (about := regime_beside(entry)) else None
-        side = f"right:{100 * (1 - low):.2f}%" if low > 1 - high else f"left:{100 * high:.2f}%"
+        room, edge = max((low, "right"), (1 - high, "left"))
+        side = f"{edge}:{100 * (1 - room):.2f}%;max-width:{100 * room:.2f}%"
         name = el("span", named(entry.name, 28), regime, style=side)
     style = f"--low:{100 * low:.2f}%;--width:{100 * (high - low):.2f}%;--at:{100 * at:.2f}%"
     return el("div", el("i"), name, class_=kind, style=style, title=f"{visible(entry.name, 60)}: {_said(line)}")
 
 
 def ends_on(drawn: Scale, metric: MetricValue) -> Sequence[float]:
-    """Where a bar begins, its dot stands, and it ends, 0 to 1."""
+    """Where a bar begins, has its dot, and ends, 0 to 1."""
     return sorted(_within(drawn.share(value)) for value in (metric.low, metric.value, metric.high))
 
 
 def regime_beside(entry: BoardEntry) -> str:
     """The regime, unless the name says it already."""
-    return "" if entry.regime in ("none", "not stated") or entry.regime in entry.name else visible(entry.regime, 20)
+    return "" if entry.regime in NO_REGIME or entry.regime in entry.name else visible(entry.regime, 20)
 
 
 def _said(line: Line) -> str:
@@ -289,7 +291,7 @@ class RankingPicture:
 
     @classmethod
     def of_comparison(cls, compared: ScoreComparison) -> RankingPicture:
-        """The ranking of systems on anybody's table."""
+        """The ranking of systems on a visitor's table."""
         level = compared.pairs.filter(pl.col("adjusted") >= APART)["one", "two"].rows()
         return cls.of_rows(compared.table.rows(named=True), level)
 
@@ -359,7 +361,7 @@ class RankingPicture:
         address = self.links.to("system", self.split, system=entry.origin)
         about = [regime] if (regime := regime_beside(entry)) else []
         if entry.provenance == "uploaded" and not entry.origin.startswith(f"{self.split.edition}/"):  # a rated study's
-            about += ["uploaded", f"by {visible(entry.team, 30)}"]
+            about += ["uploaded", *([] if has_team(entry) else [f"by {visible(entry.team, 30)}"])]
         cost = costs.get(entry.origin)
         return el(
             "li",
@@ -391,12 +393,14 @@ class RankingPicture:
             said.append("Hollow: uploaded; the answers to these samples can be looked up.")
         said += [ROUGH_SAID] if any(line.mark for line in lines) else []
         said += [f"Dashed: {self.scale.constant}."] if self.scale.constant else []
+        behind = {"one person": self.scale.people, "the ceiling": self.scale.ceiling}
+        said += [f"Line in a band: {name}." for name, known in behind.items() if known]
         said += ["Cost for 1,000 samples."] if any(cost is not None for cost in prices(lines)) else []
         return el("p", " ".join(said), class_="hf-caption")
 
 
 def _compared(number: int, row: Mapping[str, Any]) -> Line:
-    """A system of anybody's table as a line of a board."""
+    """A system of a visitor's table as a line of a board."""
     low, high = (row["mean"] if math.isnan(row[end]) else row[end] for end in ("low", "high"))
     standing = Standing(
         str(number), row["rank"], row["rank_low"], row["rank_high"], row["first"], row["tie_group"], row["items"],

@@ -86,7 +86,7 @@ class Scale:
         """Meaning of the dashed line; empty if absent."""
         if self.reference is None:
             return ""
-        return f"always answering “{self.answer}”" if self.classes else self.answer
+        return f"always answering “{self.answer}”" if self.answer in self.classes else self.answer
 
 
 def plain_scale(task: str, split: str = MAIN) -> Scale:
@@ -135,7 +135,7 @@ def _with_reference(known: Task, counts: tuple[int, ...], added: tuple[Metric, .
         return plain
     counts = counts if len(counts) == len(known.classes) and any(counts) else (1,) * len(known.classes)
     if known.headline.of_forecasts:
-        return replace(plain, reference=50.0, answer="the share of each class")
+        return replace(plain, reference=50.0, answer="always giving each class its share")
     label, value = constant_answer(known.headline, counts)
     return replace(plain, reference=value, answer=known.classes[label])
 
@@ -143,12 +143,20 @@ def _with_reference(known: Task, counts: tuple[int, ...], added: tuple[Metric, .
 def figure(value: float, metric: str, decimals: int = 3) -> str:
     """A value of a metric, given by name or title, for display: on a scale up to 100 with one decimal.
 
+    It has a minus sign, not a hyphen, if it is negative.
+
     Args:
         value: to display.
         metric: its name or title.
         decimals: for metrics from 0 to 1.
     """
-    return f"{value:.{1 if metric in _wide() else decimals}f}"
+    return f"{value:z.{1 if metric in _wide() else decimals}f}".replace("-", "\N{MINUS SIGN}")
+
+
+def signed(value: float, metric: str = "", decimals: int = 3) -> str:
+    """A difference with its sign, as `figure` writes it; zero has none."""
+    text = figure(abs(value), metric, decimals)
+    return text if float(text) == 0 else ("+" if value > 0 else "\N{MINUS SIGN}") + text
 
 
 @lru_cache

@@ -14,7 +14,7 @@ from hellofresh.results.comparison import ROUGH, chance
 from hellofresh.results.split.panel import section_of
 from hellofresh.results.standings import Standing
 from leaderboard.components.charts import interval_bar, interval_scale, period_tick
-from leaderboard.components.labels import Links, money
+from leaderboard.components.labels import NO_REGIME, Links, money
 from leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
 from leaderboard.components.parts import DataColumn, DataTable, Filter
 from leaderboard.components.scale import Scale, figure
@@ -41,21 +41,21 @@ GROUPS = {
     "system": ("Systems", ""),
     "control": (
         "Controls",
-        "regimes for comparison, such as pages that have nothing to do with the sample; not ranked",
+        "regimes for comparison, such as pages unrelated to the sample; not ranked",
     ),
     "baseline": ("Baselines", "rules without a language model, the least a system should beat; not ranked"),
-    "smoke-test": ("Smoke test", "a model at chance level, which shows that everything works; not ranked"),
+    "smoke-test": ("Smoke test", "a model no better than chance, to show that everything works; not ranked"),
 }
 FEWEST_COSTS = 3
 """Minimal number of known costs for a chart."""
 PROVENANCES = {"run": "run here", "uploaded": "uploaded"}
 _RANK = (
-    "by {metric}, on the samples that all ranked systems judged; below it the best and the worst rank that the data "
+    "by {metric}, on the samples common to all ranked systems; below it the best and the worst rank that the data "
     "allow: one more than the number of significantly better systems, and the number of systems that are not "
     "significantly worse. Systems that share a bracket do not differ significantly from the best of them, at "
     "5% after adjusting for all pairs (step-down max-t)."
 )
-ROUGH_SAID = f"{ROUGH} too few, too uneven or too skewed groups of samples; the interval may hold less often than 95%."
+ROUGH_SAID = f"{ROUGH} too few, uneven or skewed groups of samples; the interval may cover the true value in under 95%."
 _SMALL = f"95% intervals. {ROUGH_SAID} Where two of them overlap widely, the order of the systems may be chance."
 ONLY_UPLOADS = "Only uploads; answers can be looked up."
 """The headline of a main split on which no run is ranked."""
@@ -72,7 +72,7 @@ class Line:
 
     @property
     def mark(self) -> str:
-        """That of an interval that is not to be relied on, if it is."""
+        """The mark of an unreliable interval, else nothing."""
         return ROUGH if self.standing and self.standing.few_clusters else ""
 
     @property
@@ -153,7 +153,12 @@ def _of_metrics(scale: Scale) -> Iterator[BoardColumn]:
     meanings = dict(scale.meanings)
     for name, title in scale.others:
         meaning = f"{meanings[title]}." if meanings.get(title) else ""
-        yield BoardColumn(title, "number", meaning, _metric_cell(name), _nothing, number_format="%.3f")
+        yield BoardColumn(title, "number", meaning, _metric_cell(name), _nothing, number_format=_form(title))
+
+
+def _form(title: str) -> str:
+    """The format of a metric's numbers in tables of values, with as many digits as elsewhere."""
+    return "%.1f" if figure(0.0, title) == "0.0" else "%.3f"
 
 
 def _metric_cell(name: str) -> Callable[[Line], Cell]:
@@ -270,7 +275,7 @@ def _row(line: Line, view: View, drawn: Scale) -> Html:
 
 def whose(entry: BoardEntry) -> Html:
     """The team, and the regime if any."""
-    regime = join([" \N{MIDDLE DOT} ", visible(entry.regime, 30)]) if entry.regime != "none" else None
+    regime = join([" \N{MIDDLE DOT} ", visible(entry.regime, 30)]) if entry.regime not in NO_REGIME else None
     return join([named(entry.team, 60), regime])
 
 
@@ -316,7 +321,7 @@ def _no_answer(line: Line) -> Cell:
 
 
 def _judged(line: Line) -> Cell:
-    """The number of judged samples, marked if it is a part."""
+    """The number of samples with scores, marked if it is a part."""
     n, of = line.result.n, line.result.n_split
     return el("span", f"{n:,}", class_="hf-partly") if n < of else f"{n:,}", f"of {of:,}"
 
@@ -365,7 +370,7 @@ def _size(billions: float) -> str:
 
 _COLUMNS = (
     BoardColumn(
-        "Cost", "number", "in US dollars at list prices, and tokens in and out, for all samples judged; unknown for "
+        "Cost", "number", "in US dollars at list prices, and tokens in and out, for all samples answered; unknown for "
         "submitted predictions.", lambda line: _cost(line.facts),
         lambda line: {name: getattr(line.facts, name, None) for name in ("cost_usd", "tokens_in", "tokens_out")},
         (6.75, 6.25), shown=True, known=lambda line: line.facts is not None and line.facts.tokens_in is not None,
@@ -389,8 +394,8 @@ _COLUMNS = (
         number_format="percent",
     ),
     BoardColumn(
-        "Judged", "number", "samples that the system judged, out of all samples; a dotted line marks a system that "
-        "judged only a part.", _judged, lambda line: {"judged": line.result.n, "samples": line.result.n_split},
+        "Scored", "number", "samples on which the system has a score, out of all; a dotted line marks a system that "
+        "has scores on only some.", _judged, lambda line: {"judged": line.result.n, "samples": line.result.n_split},
     ),
     BoardColumn(
         "First", "number", "the probability that the system would be first on another draw of such samples.",
@@ -399,7 +404,7 @@ _COLUMNS = (
     ),
     BoardColumn(
         "Bootstrap", "number", "the 95% interval by the bootstrap (BCa, 2,000 resamples of whole groups). The interval "
-        "that is drawn holds the truth more often; a box beside the search or below the chart draws this one instead.",
+        "that is drawn covers the true value more often; a box beside the search or under the chart draws this one.",
         _bootstrap, _nothing, (7, 5.5), known=lambda line: line.result.headline.bootstrap_low is not None,
     ),
     BoardColumn(
@@ -502,11 +507,10 @@ def _data_columns(lines: Sequence[Line], scale: Scale, kinds: Sequence[str]) -> 
     results = [line.result for line in lines]
     ranks = [line.rank or None if group_of(line.result) == "system" else None for line in lines]
     limits = [_rank_limits(line.standing) if rank else None for line, rank in zip(lines, ranks, strict=True)]
-    form = "%.1f" if figure(0.0, scale.title) == "0.0" else "%.3f"
     ranked = [
         DataColumn("#", ranks, help=meanings["Rank"], pinned=True),
         DataColumn("System", [one.entry.name for one in results], pinned=True),
-        DataColumn(scale.title, [one.headline.value for one in results], form, meanings[scale.title]),
+        DataColumn(scale.title, [one.headline.value for one in results], _form(scale.title), meanings[scale.title]),
         DataColumn("95% interval", [line.interval for line in lines], help=meanings["Small figures"]),
         DataColumn("Ranks", limits, help=meanings["Rank"]),
         DataColumn("Team", [one.entry.team for one in results]),
@@ -573,7 +577,7 @@ def score_table(title: str, results: Sequence[ScoreCell], scale: Scale) -> Html:
     name = title.lower()
     columns: list[Column] = [("name", title), *headline_columns(scale)]
     every = columns_of(scale)
-    further = [every[head] for head in (*(head for _, head in scale.others), "No answer", "Judged")]
+    further = [every[head] for head in (*(head for _, head in scale.others), "No answer", "Scored")]
     columns += [(column.kind, column.title) for column in further]
     rows = (
         [

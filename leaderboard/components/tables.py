@@ -62,14 +62,17 @@ def estimate(metric: MetricValue, decimals: int = 3) -> str:
 
 def span(low: str, high: str) -> str:
     """An interval; a dash would look like a second minus before a negative limit."""
-    return f"{low} to {high}" if "-" in low + high else f"{low}{DASH}{high}"
+    minus = "\N{MINUS SIGN}"
+    low, high = low.replace("-", minus), high.replace("-", minus)
+    return f"{low} to {high}" if minus in low + high else f"{low}{DASH}{high}"
 
 
 def estimated(found: Estimate | None, form: str = ".3f", limits: str = "") -> Cell:
     """A number with its interval below it, by a format of each; a dash if it is unknown."""
+    value = DASH if found is None else format(found.value, form).replace("-", "\N{MINUS SIGN}")
     if found is None or found.low is None or found.high is None:
-        return DASH if found is None else format(found.value, form)
-    return format(found.value, form), span(format(found.low, limits or form), format(found.high, limits or form))
+        return value
+    return value, span(format(found.low, limits or form), format(found.high, limits or form))
 
 
 def cell(kind: str, label: Text, content: Cell, group: str = "") -> Html:
@@ -157,7 +160,7 @@ def definitions(lines: Iterable[tuple[Text, Text | None]], kind: str | None = No
 
 
 def facts(lines: Iterable[tuple[Text, Text | None]]) -> Html:
-    """Facts, a line each; None is left out."""
+    """Facts, one per line; None is left out."""
     return definitions(lines, "hf-facts")
 
 
@@ -165,7 +168,7 @@ def card_section(card: Sequence[Row]) -> list[Html]:
     """The card of a comparison or of a board, or nothing."""
     said = "Leaderboard Reporting Standard, draft 0.2: what the order rests on."
     rows = ((f"{row['field']} {visible(str(row['what']), 200)}", visible(str(row["value"]), 500)) for row in card)
-    return [heading("Card", said), facts(rows)] if card else []
+    return [heading("Card", said), definitions(rows, "hf-facts hf-card-facts")] if card else []
 
 
 def table_tools(

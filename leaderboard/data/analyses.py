@@ -110,5 +110,5 @@ def _verified(path: Path, stated: Mapping[str, str]) -> bytes:
     except OSError as error:
         raise damaged(path, "the file is missing or cannot be read") from error
     if hashlib.sha256(content).hexdigest() != stated[path.name]:
-        raise damaged(path, "the file is not the one that the board's manifest names")
+        raise damaged(path, "the file differs from the one in the board's manifest")
     return content

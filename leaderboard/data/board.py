@@ -102,7 +102,7 @@ class ScoreCell:
         entry: of the result.
         n, n_split: judged samples, and all samples.
         clusters: groups of samples that the intervals are based on.
-        none, blocked: samples judged without a readable answer, and with a refusal.
+        none, blocked: samples answered without a readable answer, and with a refusal.
         metrics: the task's metrics, the ranking one first.
         method: of its interval.
         facts: on its model.
@@ -134,7 +134,7 @@ class ScoreCell:
 
     @property
     def no_answer(self) -> float:
-        """Share of the judged samples without an answer."""
+        """Share of the samples without an answer, of those asked."""
         return (self.none + self.blocked) / self.n if self.n else 0.0
 
 

@@ -188,7 +188,7 @@ def _whole(root: Path, due: Due, names: tuple[str, str], known: KnownTeams, mome
             faults.append(Fault("look-alike", f"{SYSTEM}, team", what, fix))
         elif team in known:
             what = f"a team with the folder {team!r} is on the board already"
-            fix = "The maintainers ask that team before they take this in."
+            fix = "The maintainers ask that team before they accept this."
             warnings.insert(0, Fault("known-team", f"{SYSTEM}, team", what, fix))
         # The canonical files may be longer than the uploaded ones.
         again = root.joinpath("canonical", *names)
@@ -219,7 +219,7 @@ def _about_names(team: str, name: str, info: SystemInfo | None) -> Iterator[Faul
         if folder and not FOLDER_NAME.fullmatch(folder):
             yield Fault("bad-folder", "", f"no folder of a {kind} can be named {folder[:80]!r}", allowed)
         elif not folder and said:
-            yield Fault("bad-folder", "", f"no folder's name can be made of the {kind} {said!r}", allowed)
+            yield Fault("bad-folder", "", f"no folder name can be made from the {kind} {said!r}", allowed)
 
 
 def known_teams_on(entries: Iterable[BoardEntry | Participant]) -> KnownTeams:

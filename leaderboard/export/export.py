@@ -49,7 +49,7 @@ The HelloFresh leaderboard, written by `hellofresh board export`.
 """
 _SPARED = re.compile(r' (?:data-label="[^"]*"|target="_self")')
 # Widths of rank, system, score and chart on wide and on narrow screens; then those of the further columns in rem.
-_BEFORE = (("4.25rem", "3.75rem"), ("minmax(11rem, 1fr)", "minmax(8.5rem, 1fr)"), ("5.25rem", "4.6rem"),
+_BEFORE = (("4.25rem", "4.25rem"), ("minmax(11rem, 1fr)", "minmax(8.5rem, 1fr)"), ("5.25rem", "4.6rem"),
            ("minmax(14.5rem, 1.4fr)", "minmax(7rem, 1fr)"))  # fmt: skip
 
 

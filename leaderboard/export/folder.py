@@ -38,7 +38,7 @@ class CopyListing:
         other = sorted(path for path, sha256 in self.releases.items() if now.get(path) != sha256)
         if other:
             raise WorkspaceError(
-                f"the copy there was made of other releases: {', '.join(other[:_MOST_NAMED])}",
+                f"the copy there was made from other releases: {', '.join(other[:_MOST_NAMED])}",
                 where=str(folder),
                 expected="the same commitments and labels for what was shown before",
                 fix="If this workspace came from a backup: hellofresh quarter restore --from TARGET. Else name another "
@@ -71,7 +71,7 @@ def earlier_copy(folder: Path) -> CopyListing | None:
         )
     if not folder.is_dir():
         if folder.exists():
-            raise _foreign(folder, "a file stands there")
+            raise _foreign(folder, "a file is in its place")
         return None
     if not foreign_files(folder, ()):
         return None

@@ -13,7 +13,7 @@ from hellofresh import __version__
 from hellofresh.results.comparison import ScoreComparison
 from leaderboard.components.markup import Html, el, heading, named, page_header, visible
 from leaderboard.components.ranking import RankingPicture, front_of
-from leaderboard.components.scale import Scale
+from leaderboard.components.scale import Scale, signed
 from leaderboard.components.tables import Cell, Row, as_csv, as_json, as_latex, card_section, scrolled, table
 from leaderboard.data.board import MetricValue
 from leaderboard.export.copy import document, style
@@ -120,7 +120,7 @@ def _pairs(compared: ScoreComparison) -> Html:
     known = {(one, two): (by, p) for one, two, by, p in compared.pairs["one", "two", "difference", "adjusted"].rows()}
     known |= {(two, one): (-by, p) for (one, two), (by, p) in known.items()}
     shown: dict[tuple[str, str], Cell] = {
-        pair: (el("b" if p < 0.05 else "span", f"{by:+.3f}"), "p < .001" if p < 0.001 else f"p {p:.3f}")
+        pair: (el("b" if p < 0.05 else "span", signed(by)), "p < .001" if p < 0.001 else f"p {p:.3f}")
         for pair, (by, p) in known.items()
     }
     rows = ([one, *(shown.get((one, two), "") for two in names)] for one in names)

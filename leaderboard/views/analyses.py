@@ -136,7 +136,7 @@ def _of_ranks(rows: pl.DataFrame) -> str | None:
     ranked = rows.drop_nulls("tie_group") if "tie_group" in rows.columns else rows.clear()
     first = ranked.filter(pl.col("tie_group") == ranked["tie_group"].min()).height if ranked.height else 0
     if ranked.height == 1:
-        return "One system alone is ranked."
+        return "Only one system is ranked."
     if first == 1:
         return f"The first of {ranked.height:,} ranked systems is significantly better than all others."
     said = f"{first:,} of {ranked.height:,} ranked systems may be the best: they do not differ significantly."
@@ -170,7 +170,7 @@ def _apart(measure: str, least: Mapping[str, Value], most: Mapping[str, Value]) 
 
 
 def _whose(row: dict[str, Value]) -> str:
-    parts = [visible(str(row[name]), 40) for name in _ABOUT if row.get(name) is not None]
+    parts = [visible(str(row[name]), 60) for name in _ABOUT if row.get(name) is not None]
     return ", ".join(parts) or "all"
 
 

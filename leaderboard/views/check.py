@@ -1,4 +1,4 @@
-"""Check a table: anybody's scores, compared as those of the board are; tables of our own to try it."""
+"""Check a table: a visitor's scores, compared as those of the board are; tables of our own to try it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LEDE = "Is first place real? Drop a table of scores, item by item, of any benchm
 EXAMPLES: Mapping[str, tuple[Path, Mapping[str, str | bool]]] = {
     title: (Path(__file__).parents[1] / "examples" / name, options)
     for title, name, options in (
-        ("Right or wrong, four questions a text", "benchmark.csv", {"cluster": "text"}),
+        ("Right or wrong, four questions per text", "benchmark.csv", {"cluster": "text"}),
         ("Ratings, some missing", "ratings.csv", {}),
         ("Seconds, with a timeout", "seconds.csv", {"lower_is_better": True}),
     )
@@ -31,7 +31,7 @@ def _compose(visit: Visit) -> None:
 def _without_server() -> Html:
     said = (
         "In the app a table can be dropped here. This copy has no server; the command needs none, nor an account or a "
-        "network. It guesses the columns, and says what was taken for what."
+        "network. It guesses the columns, and says how it read each of them."
     )
     command = "hellofresh compare scores.csv --card --out compared.html"
     return join([el("p", said), el("pre", command)])

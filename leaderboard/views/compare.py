@@ -27,7 +27,7 @@ from leaderboard.components.markup import (
 )
 from leaderboard.components.parts import DataTable
 from leaderboard.components.ranking import APART
-from leaderboard.components.scale import Scale, figure, plain_scale, scale_of
+from leaderboard.components.scale import Scale, figure, plain_scale, scale_of, signed
 from leaderboard.components.standings import (
     ONLY_UPLOADS,
     Line,
@@ -46,7 +46,7 @@ _CONSTANT = "always-"  # prefix of the names of constant baselines
 _LEDE = "Systems on the same samples: is one really better, when, and where do they differ?"
 _PICKS = ("one", "two", "three", "four", "five")  # parameters of the address for systems compared in the app
 _MOST_WITH_PERIODS = 100  # with more systems, comparisons of all pairs in every period would be too large beside a page
-_WHOLE = "Whole quarter"
+_WHOLE = "All samples"
 _Both = tuple[BoardEntry, BoardEntry]
 
 
@@ -98,7 +98,7 @@ def short_verdict(
     leads = {line.result.entry: lead_of(against.get(line.result.entry.origin)) for line in (*rivals, *baselines)}
     second = next(iter([*rivals, *(baselines if systems else ())]), None)
     name = el("strong", inner_link(links.to("system", split, system=entry.origin), named(entry.name)))
-    said = " is the only one scored. " if second is None else _LEADS[leads[second.result.entry]]
+    said = " has no rank until another system is scored. " if second is None else _LEADS[leads[second.result.entry]]
     better = [line.result.entry for line in baselines if systems and leads[line.result.entry] in _BELOW]
     said = " ranks first. " if better and not rivals else said
     sentences: list[Html | str] = [
@@ -120,11 +120,11 @@ def short_verdict(
 _BELOW = {Lead.BEHIND, Lead.WORSE}
 # Phrases for the leader, by its comparison with the next.
 _LEADS = {
-    Lead.SIGNIFICANT: " leads significantly. ",
+    Lead.SIGNIFICANT: " is significantly better than the next. ",
     Lead.NOT_SIGNIFICANT: " leads, but not significantly. ",
     Lead.NONE: " leads, level with the next. ",
     Lead.BEHIND: " ranks first, but not significantly. ",
-    Lead.WORSE: " ranks first, but the next is significantly ahead on the samples that both judged. ",
+    Lead.WORSE: " ranks first, but the next is significantly ahead on their common samples. ",
     Lead.UNTESTED: " leads; its lead over the next is untested. ",
 }
 
@@ -158,7 +158,7 @@ def _sureness(
     own_page = links.to("system", split, system=entry.origin)
     first = all(scale.order(score.value) <= scale.order(rival.result.headline.value) for rival in rivals)
     leads = f" has the {scale.best} {scale.title}, "
-    leads = leads if first else f" ranks first on the samples that all judged; its {scale.title} is "
+    leads = leads if first else f" ranks first on the common samples; its {scale.title} is "
     low, high = (figure(limit, score.name, 2) for limit in (score.low, score.high))
     yield join([named(entry.name), leads, f"{figure(score.value, score.name)} ({low} to {high})."])
     if rivals:
@@ -201,16 +201,14 @@ def _over(rival: Line, pair: Pair | None, scale: Scale) -> Html:
     name = named(rival.result.entry.name)
     match lead_of(pair):
         case Lead.UNTESTED:
-            return join(["Its lead over ", name, " cannot be tested: the two judged different samples. "])
+            return join(["Its lead over ", name, " cannot be tested: they share too few samples. "])
         case Lead.NONE:
-            return join(["On the samples that both judged, ", name, f" has the same {scale.title}. "])
+            return join(["On their common samples, ", name, f" has the same {scale.title}. "])
         case Lead.SIGNIFICANT | Lead.NOT_SIGNIFICANT as lead:
             return join(["Its lead over ", name, " is ", el("strong", lead.value), f" ({_size(pair, scale)}). "])
         case lead:
             how = "significantly ahead of it" if lead is Lead.WORSE else "ahead of it, though not significantly"
-            return join(
-                ["On the samples that both judged, ", name, " is ", el("strong", how), f" ({_size(pair, scale)}). "]
-            )
+            return join(["On their common samples, ", name, " is ", el("strong", how), f" ({_size(pair, scale)}). "])
 
 
 def _against_baselines(
@@ -219,7 +217,7 @@ def _against_baselines(
     """How the leader compares with the best baseline, and whether a constant answer does better."""
     leads = {entry: lead for entry in baselines if (lead := lead_of(pairs[entry])) is not Lead.UNTESTED}
     if not leads:
-        return ["It cannot be compared with the baselines: they judged different samples. "]
+        return ["It cannot be compared with the baselines: they share too few samples. "]
     baseline = next((entry for entry, lead in leads.items() if lead is Lead.WORSE), next(iter(leads)))
     lead = leads[baseline]
     before, strong, after = {
@@ -239,25 +237,19 @@ def _against_baselines(
 
 
 def _size(pair: Pair | None, scale: Scale) -> str:
-    return "" if pair is None else f"{_signed(pair.difference, scale)}, {_limits(pair, scale)}, {_p_value(pair)}"
+    return "" if pair is None else f"{signed(pair.difference, scale.title)}, {_limits(pair, scale)}, {_p_value(pair)}"
 
 
 def _limits(pair: Pair, scale: Scale) -> str:
     """The interval of a difference, or a note that it is unknown."""
     if pair.high - pair.low >= 2 * (scale.high - scale.low):
         return "samples of one cluster, too few for an interval"
-    return f"95% interval {_signed(pair.low, scale)} to {_signed(pair.high, scale)}"
+    return f"95% interval {signed(pair.low, scale.title)} to {signed(pair.high, scale.title)}"
 
 
 def _p_value(pair: Pair) -> str:
     p_value = 1.0 if pair.adjusted is None else pair.adjusted
     return f"{f'p = {p_value:.3f}' if p_value >= 0.001 else 'p < 0.001'}, adjusted for all pairs"
-
-
-def _signed(value: float, scale: Scale) -> str:
-    """A difference with its sign; a minus sign, not a hyphen."""
-    text = figure(abs(value), scale.title)
-    return text if float(text) == 0 else ("+" if value > 0 else "\N{MINUS SIGN}") + text
 
 
 def _compose(visit: Visit) -> None:
@@ -286,7 +278,7 @@ def _two_compared(visit: Visit, split: SplitKey, one: str, two: str) -> list[Htm
     both, pairs = (entries[one], entries[two]), visit.board.pairs(split, one, two)
     whole = next(pair for pair in pairs if pair.period == ALL_PERIODS)
     explained = (
-        "First minus second, with 95% intervals; the interval of the whole quarter is adjusted for all pairs. "
+        "First minus second, with 95% intervals; the interval of all samples is adjusted for all pairs. "
         f"{'Right' if scale.rising else 'Left'} of the dashed line the first is better."
     )
     ways = [inner_link(visit.links.to("system", split, system=entry.origin), named(entry.name)) for entry in both]
@@ -319,7 +311,7 @@ def _show_compared(visit: Visit, origins: Sequence[str]) -> None:
         title = join([named(entries[one].name), " and ", named(entries[two].name)])
         pairs = [pair for pair in visit.board.pairs(split, one, two) if pair.period == ALL_PERIODS]
         if not pairs or math.isnan(pairs[0].difference):
-            visit.show(el("p", title, " are not compared: one of them judged less than half as many samples."))
+            visit.show(el("p", title, " are not compared: they share too few samples."))
         elif len(known) == 2:
             ways = [
                 inner_link(visit.links.to("samples", split, right=right, wrong=wrong), f"that only {whose} got right")
@@ -337,7 +329,7 @@ def _every_two(visit: Visit, split: SplitKey, known: Sequence[str]) -> Html:
     for one in known:
         against = visit.board.against(split, one)
         tested = [pair if pair and not math.isnan(pair.difference) else None for pair in map(against.get, known)]
-        cells = [(_signed(pair.difference, scale), _p_value(pair)) if pair else DASH for pair in tested]
+        cells = [(signed(pair.difference, scale.title), _p_value(pair)) if pair else DASH for pair in tested]
         rows.append([named(entries[one].name, 40), *cells])
     columns: list[Column] = [("name", "System"), *(("number", named(entries[two].name, 24)) for two in known)]
     said = "The system of the row minus that of the column, with p-values adjusted for all pairs on the board."
@@ -351,7 +343,8 @@ def _attach_pairs(visit: Visit, split: SplitKey, first: tuple[str, str]) -> str:
     By the number of the other system, it has the result of `_plain` for the whole quarter and, unless there are many
     systems, for each period.
     """
-    entries = visit.board.entries(split)
+    lines = sorted(all_lines(visit.board, split), key=by_rank(scale_of(visit.board, split)))
+    entries = {line.result.entry.origin: line.result.entry for line in lines}
     scores = {result.entry.origin: result.headline for result in visit.board.headlines(split)}
     numbers, scale = {origin: number for number, origin in enumerate(entries)}, plain_scale(split.task, split.kind)
     few, decimals = len(entries) <= _MOST_WITH_PERIODS, len(figure(0.0, scale.title)) - 2
@@ -409,9 +402,9 @@ def _better(pair: Pair, both: _Both, scale: Scale) -> Html:
         ahead = pair if leads else pair.turned()
         names = (el("strong", named(better.name)), " is better than ", named(worse.name))
         much = figure(abs(ahead.difference), scale.title)
-        surely = f" by {much} {scale.title} ({_limits(ahead, scale)}); {_p_value(pair)}."
+        surely = f" by {much} in {scale.title} ({_limits(ahead, scale)}); {_p_value(pair)}."
         return el("p", *names, surely, " The choice of samples does not explain the difference.", class_="hf-verdict")
-    said = f"{_signed(pair.difference, scale)} ({_limits(pair, scale)}); {_p_value(pair)}."
+    said = f"{signed(pair.difference, scale.title)} ({_limits(pair, scale)}); {_p_value(pair)}."
     differ = f": the difference in {scale.title} is {said}"
     return el("p", "The two ", el("strong", "do not differ significantly"), differ, class_="hf-verdict")
 
@@ -439,9 +432,9 @@ def _differences(pairs: Mapping[Html | str, Pair], scale: Scale, what: str) -> H
     columns: list[Column] = [("name", what), ("number", "Difference"), ("drawn", difference_scale(reach))]
     rows = []
     for about, pair in pairs.items():
-        limits = f"{_signed(pair.low, scale)} to {_signed(pair.high, scale)}"
+        limits = f"{signed(pair.low, scale.title)} to {signed(pair.high, scale.title)}"
         low, high = (pair.low, pair.high) if not _is_same(pair) else (0.0, 0.0)
-        difference = _signed(pair.difference, scale), limits if not _is_same(pair) else "identical answers"
+        difference = signed(pair.difference, scale.title), limits if not _is_same(pair) else "identical answers"
         drawn = difference_bar(pair.difference, low, high, reach)
         kind = "hf-total" if about == _WHOLE else None
         rows.append(Marked(kind, [about, difference, drawn, f"{pair.n:,}"]))

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from hellofresh.core.editions import split_name
+from hellofresh.core.editions import MAX_EDITION, split_name
 from hellofresh.core.folders import FileEntry
 from hellofresh.core.quarters import parse_utc
 from hellofresh.results.board.release_rows import (
@@ -35,7 +35,7 @@ from leaderboard.components.markup import (
 )
 from leaderboard.components.quarters import dataset_section, outcomes, prospect_of
 from leaderboard.components.scale import class_name
-from leaderboard.components.tables import Cell, Column, Marked, definitions, facts, table
+from leaderboard.components.tables import Cell, Column, Marked, definitions, facts, span, table
 from leaderboard.data.board import Board, SplitKey
 from leaderboard.views.visit import Page, Visit
 
@@ -51,7 +51,7 @@ _LICENSES = {
     "CC-BY-SA-4.0": ("https://creativecommons.org/licenses/by-sa/4.0/", "free to share with attribution, alike"),
     "LicenseRef-X-content": ("https://x.com/en/tos", "X's terms: ids may be shared, texts may not"),
 }
-_FACTS_SAID = "Facts that would give the label away, by label; public since the reveal."
+_FACTS_SAID = "Facts that would reveal the label, by label; public since the reveal."
 _FLIPS_SAID = (
     "How many colluding accounts or editors could have flipped a label, by the rules that decided it. 0: the rules "
     "alone do not give the label. For notes, 65 means more than 64."
@@ -61,7 +61,7 @@ _FOLDER = "data/published"
 _MEANINGS = {
     "samples.jsonl": "what is asked",
     "labels.jsonl": "labels, facts and salts",
-    "outcomes.jsonl": "what became of them",
+    "outcomes.jsonl": "what was decided later",
     "commitments.jsonl": "hashes of the labels, published before the reveal",
     "predictions.jsonl": "what systems said",
     "scores.jsonl": "how they were scored",
@@ -147,7 +147,7 @@ def _balance(board: Board, split: SplitKey) -> Html:
     most = max(max(balance.offered) for balance in balances)
     given = sum(balance.taken for balance in balances)
     empty = [balance.period for balance in balances if not balance.taken_per_class]
-    lacking = f" Nothing is of {', '.join(empty)}: all candidates of that time have the same label." if empty else ""
+    lacking = f" No samples of {', '.join(empty)}: all candidates of that time have the same label." if empty else ""
     if not most:
         return el("section", heading("Balance of each period", _not_offered(given, names) + lacking))
     rows = []
@@ -167,7 +167,7 @@ def _balance(board: Board, split: SplitKey) -> Html:
     if len(names) == 1:
         each, bars = f"as many samples as the cap allows: {given:,} in all", "Bars are what there was"
     unit = task.period_kind.value if task else "period"
-    explained = f"Each {unit} gives {each}. {bars}; the dark part was drawn, by a hash nobody controls.{lacking}"
+    explained = f"Each {unit} gives {each}. {bars}; the dark part was drawn, by a hash that no one can choose.{lacking}"
     listed = table("Candidates and samples by period", columns, rows, "hf-balance")
     return el("section", heading("Balance of each period", explained), listed)
 
@@ -175,13 +175,13 @@ def _balance(board: Board, split: SplitKey) -> Html:
 def _not_offered(given: int, names: Sequence[str]) -> str:
     """Facts on the periods known before the reveal."""
     if len(names) == 1:
-        return f"{given:,} samples. What each period had to offer is public after the reveal."
+        return f"{given:,} samples. The candidates of each period are public after the reveal."
     each, of = f"as many of each class ({', '.join(names)})", "classes"
     if len(names) == 2:
         each, of = f"as many {names[0]} as {names[1]}", "two"
     return (
-        f"{given:,} samples, in each period {each}. What each period had to offer of the {of} is public after the "
-        "reveal."
+        f"{given:,} samples, in each period {each}. How many candidates of the {of} each period had is public "
+        "after the reveal."
     )
 
 
@@ -223,7 +223,7 @@ def _day(moment: datetime) -> str:
 def _spreads(title: str, said: str, found: Sequence[Distribution], kind: str, split: SplitKey) -> Html | None:
     rows = sorted((row for row in found if row.kind == kind), key=_place)
     if not rows:
-        known = {"words": "The texts are not available here.", "fact": "The source has no such counts."}
+        known = {"words": "The released samples have no texts to count.", "fact": "The source has no such counts."}
         return join([heading(title), el("p", known[kind])])
     lines = []
     for row in rows:
@@ -247,7 +247,7 @@ def _spread(name: Cell, row: Distribution, split: SplitKey, reach: float, unit: 
         spread_bar(row, reach),
         _amount(row.median / unit),
         _amount(row.mean / unit),
-        f"{_amount(row.p10 / unit)}{DASH}{_amount(row.p90 / unit)}",
+        span(_amount(row.p10 / unit), _amount(row.p90 / unit)),
         _amount(row.largest / unit),
         (f"{row.n:,}", f"of {row.n + row.missing:,}" if row.missing else None),
     ]
@@ -276,7 +276,10 @@ def _place(row: Distribution) -> tuple[int, str, int]:
 
 
 def _amount(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 or value == round(value) else f"{value:,.1f}"
+    """A number with a digit or two after the point, fewer of large ones; with a minus sign, not a hyphen."""
+    size = abs(value)
+    text = f"{value:z,.{0 if size >= 100 or value == round(value) else 1 if size >= 1 else 2}f}"
+    return text.replace("-", "\N{MINUS SIGN}")
 
 
 def _licenses(found: Sequence[License]) -> Html | None:
@@ -312,7 +315,7 @@ def _release(release: ReleaseFacts, files: Sequence[FileEntry], sources: Sequenc
         facts(lines),
         _hashes("Released files", "File", [(row.path, row.size, row.sha256, f"{row.rows:,}") for row in files]),
         _hashes("Made from", "Source", [(row.name, row.size, row.sha256, None) for row in sources]),
-        el("details", el("summary", "Settings of the collection"), el("pre", settings)),
+        el("details", el("summary", "Settings of the collection"), el("pre", settings)) if settings != "{}" else None,
     )
 
 
@@ -331,7 +334,7 @@ def _hashes(title: str, what: str, rows: Sequence[tuple[str, int, str, str | Non
 
 def _verify(release: ReleaseFacts, split: SplitKey) -> Html:
     """The commands to verify a release, ready to copy."""
-    place = f"data/releases/{visible(split.edition, 10)}/{visible(split.task, 60)}"
+    place = f"data/releases/{visible(split.edition, MAX_EDITION)}/{visible(split.task, 60)}"
     place += f"/{PROSPECTIVE}" if split.kind == PROSPECTIVE else ""
     said = (
         "You can verify the released files yourself, here or in a copy: every file is the one in the manifest, every "

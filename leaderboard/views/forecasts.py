@@ -35,7 +35,7 @@ from leaderboard.views.leaderboard import show_front
 from leaderboard.views.pictures import calibration
 from leaderboard.views.visit import Choices, Page, Visit
 
-_LEDE = "How well systems forecast what people will decide: probabilities handed in before anyone had decided."
+_LEDE = "How well systems forecast what people will decide: probabilities submitted before anyone had decided."
 _INDEX = (
     "The relative Brier index is 100 for perfect forecasts and 50 for always giving each class its share among the "
     "samples that were decided: 100 (1 - √(B/C)/2) with the Brier scores B of the forecasts and C of those shares, and "
@@ -73,7 +73,7 @@ def _compose(visit: Visit) -> None:
 
 
 def _below_base_rate(lines: Sequence[Line]) -> Html | None:
-    """That nobody beats the shares of the classes, if so."""
+    """A sentence if no system beats the shares of the classes."""
     values = [line.result.headline.value for line in lines if group_of(line.result) == "system"]
     if not values or max(values) > _BASE_RATE:
         return None

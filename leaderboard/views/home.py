@@ -160,23 +160,31 @@ def _deadline(visit: Visit, split: SplitKey) -> Html:
     days = board.days(open_now) if open_now else None
     way = inner_link(visit.links.to("submit", visit.chosen), "Take part")
     if open_now and days:
-        took = f": {open_now.edition} took predictions until {day(days.deadline)}; labels come on {day(days.reveals)}."
-        takes: list[Html | str] = [f": {open_now.edition} takes predictions until ", until(days.deadline), "."]
+        name = open_now.edition
+        took = f": {name} accepted predictions until {day(days.deadline)}; labels come on {day(days.reveals)}."
+        takes: list[Html | str] = [
+            f": {name} accepts predictions from {day(days.opens)} until ",
+            until(days.deadline),
+            ".",
+        ]
         return el("p", way, by_state(days.deadline, takes, [took]), *_forecasts(visit, split.task))
     if is_frozen(split.edition):
-        return el("p", way, ": a frozen data set takes predictions at any time.")
+        return el("p", way, ": a frozen data set accepts predictions at any time.")
     last = board.days(split._replace(kind=MAIN))
     after = f" The last quarter's answers were revealed on {day(last.reveals)}." if last else ""
     return el("p", f"No quarter is open at the moment.{after}", *_forecasts(visit, split.task))
 
 
 def _forecasts(visit: Visit, task: str) -> Iterator[Html | str]:
-    """The deadline and the last day of the task's prospective splits that are not resolved."""
+    """The deadline and the last day of the task's prospective splits, and who leads on those that are resolved."""
     board = visit.board
     for split in (one._replace(kind=PROSPECTIVE) for one in board.splits if one.task == task):
         found, days = board.first(Prospect, split), board.days(split)
         if found is not None and days is not None and not found.resolved:
             yield join([f" {found.drawn:,} forecasts on {split.edition} ", forecasts_due(days), "."])
+        elif front := front_of(all_lines(board, split), whole_scale(board, split)):
+            way = inner_link(visit.links.to("forecasts", split), f"Forecasts on {split.edition}")
+            yield join([" ", way, ": ", front.title, "."])
 
 
 PAGE = Page("Home", "home", _compose, LEDE, file="index", once=True)

@@ -245,8 +245,8 @@ def people_beside(board: Board, split: SplitKey, scale: Scale, links: Links) -> 
     without, with_known = ([row for row in rows if row.with_known is known] for known in (False, True))
     explained = (
         "People were asked what systems were asked, before labels were public. All rows are for the same samples, by "
-        "the systems that judged all of them; people have no rank. Answers to samples that a person says they knew are "
-        "left out."
+        "the systems that answered all of them; people have no rank. Answers to samples that a person says they "
+        "knew are left out."
     )
     more = el(
         "details",
@@ -278,7 +278,7 @@ def with_ceiling(board: Board, split: SplitKey, scale: Scale) -> tuple[Scale, Ht
     rows = board.rows(CeilingRow, split)
     if not rows:
         why = _NO_CEILING.get(split.task)
-        return scale, None if why is None else el("p", el("small", f"Ceiling: not known. {why}"))
+        return scale, None if why is None else el("p", el("small", f"Ceiling: unknown. {why}"))
     titles = metric_titles()
     found = {titles[row.metric]: MetricValue(titles[row.metric], row.value, row.low, row.high) for row in rows}
     said = ", ".join(f"{title} {estimate(value)}" for title, value in found.items())

@@ -120,7 +120,7 @@ def side_by_side(responses: Sequence[RatedResponse]) -> Html:
 
 
 def _side(item: RatedResponse, empty: str = "text withheld") -> Iterator[Html]:
-    """One response with its citations and ratings; `empty` stands in place of an empty text."""
+    """One response with its citations and ratings; `empty` replaces an empty text."""
     # Line by line, sanitised.
     lines = (item.text or empty).splitlines()
     text = [part for line in lines for part in (el("br"), visible(line, 20_000))][1:]

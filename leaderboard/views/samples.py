@@ -25,11 +25,12 @@ from hellofresh.results.board.sample_rows import (
     TranscriptStep,
 )
 from hellofresh.results.board.schema import SAMPLES
+from hellofresh.results.split.panel import SINGLE
 from hellofresh.results.split.tables import CHANCE, HAS_WORDS, AnswerRow
 from hellofresh.tasks import TASKS, relevance_of
 from hellofresh.tasks.samples import Label
 from leaderboard.components.charts import histogram
-from leaderboard.components.labels import FACTS, Links, day, entry_label, fact_name, fact_text, money
+from leaderboard.components.labels import FACTS, Links, day, entry_label, fact_name, fact_text, is_frozen, money
 from leaderboard.components.markup import (
     DASH,
     Html,
@@ -136,9 +137,12 @@ def _samples_data(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> D
         columns += [
             DataColumn("Label", [_label_name(row.label, split.task) for row in rows]),
             DataColumn("Right", marks.right, help="Systems that were right"),
-            DataColumn("Judged", marks.judged, help="Systems that judged it"),
+            DataColumn("Answered", marks.judged, help="Systems that answered it"),
         ]
-    columns += [DataColumn("Period", [row.period for row in rows]), DataColumn("Sample", [row.id for row in rows])]
+    columns += [
+        DataColumn("Period", [row.period for row in rows], shown=not is_frozen(split.edition)),
+        DataColumn("Sample", [row.id for row in rows]),
+    ]
     return DataTable(
         "Samples: tick one to open it",
         columns,
@@ -445,14 +449,18 @@ def sample_list(samples: Sequence[SampleRow], board: Board, split: SplitKey, lin
     """A table of samples of a split, each a link to the page that opens it."""
     known, marks = TASKS.get(split.task), marks_of(board, split)
     labelled, places = known is None or bool(known.classes), {key: at for at, key in enumerate(marks.ids)}
-    columns: list[Column] = [("name", "Text"), *([("text", "Label"), ("number", "Right")] if labelled else [])]
+    # Without texts, ids are the links; a data set has one period.
+    texts, dated = any(map(_is_readable, samples)), not is_frozen(split.edition)
+    columns: list[Column] = [("name", "Text" if texts else "Sample")]
+    columns += [("text", "Label"), ("number", "Right")] if labelled else []
+    columns += [*([("text", "Period")] if dated else []), *([("text", "Sample")] if texts else [])]
     rows: list[list[Cell]] = []
     for row in samples:
         at, (about, small) = places[row.id], gist(row)
         way = inner_link(links.to("samples", split, sample=row.id), about)
         more = [_label_name(row.label, split.task), _share(marks.right[at], marks.judged[at])] if labelled else []
-        rows.append([(way, small), *more, visible(row.period, 12), visible(row.id, 40)])
-    columns += [("text", "Period"), ("text", "Sample")]
+        more += [*([visible(row.period, 12)] if dated else []), *([visible(row.id, 40)] if texts else [])]
+        rows.append([(way, small), *more])
     return table("Samples", columns, rows, "hf-samples hf-opens", whole=True)
 
 
@@ -596,8 +604,8 @@ def edit_html(paragraph: str, deleted: str, added: str) -> Html:
     return join(
         [
             el("p", *pieces, _plain(paragraph[at:]), class_="hf-edit"),
-            el("p", el("small", "Taken out besides"), *missing, class_="hf-edit") if missing else None,
-            el("p", el("small", "Put in"), *(new or ["nothing"]), class_="hf-edit"),
+            el("p", el("small", "Also removed"), *missing, class_="hf-edit") if missing else None,
+            el("p", el("small", "Added"), *(new or ["nothing"]), class_="hf-edit"),
         ]
     )
 
@@ -621,7 +629,8 @@ def reasons_of_system(answers: Sequence[AnswerRow], split: SplitKey, links: Link
     parts = []
     for one in answers:
         where = inner_link(links.to("samples", split, sample=one.id), visible(one.id, 60))
-        title = el("summary", visible(one.id, 60), ", ", visible(one.prompt, 40))
+        asked = "" if one.prompt == SINGLE else f", {visible(one.prompt, 40)}"
+        title = el("summary", visible(one.id, 60), asked)
         parts.append(el("details", title, reason(one), el("p", "The sample: ", where)))
     return join([heading("In its own words", _OWN_WORDS), *parts])
 

@@ -44,7 +44,7 @@ _PLACE = re.compile(
 
 
 _PROVES = (
-    "An upload proves that its answers were there when they were received, and nothing about how they were made. "
+    "An upload proves that its answers were there when they were received, but not how they were made. "
     "Statuses of notes and histories of edits are public, so anybody can look up the answers of a main split: such "
     "uploads are marked as hollow, and never carry a headline. The answers of a prospective split exist nowhere "
     "before its deadline, so uploads to it count like runs of our own."
@@ -58,24 +58,23 @@ def _compose(visit: Visit) -> None:
 
 def _without_server(visit: Visit) -> Html:
     """Open tasks, the templates, and the commands that check and submit."""
-    dues = [due for due in reversed(load_dues(visit.board.folder)) if any(due.ids.values())]
+    every = load_dues(visit.board.folder)
+    dues = [due for due in reversed(every) if any(due.ids.values())]
     waiting = [due for due in dues if due.calendars and due.revealed < due.ids.keys()]
     frozen = [due for due in dues if not due.edition.is_living]
     shown: list[Html] = [el("p", _PROVES)]
-    shown += [] if waiting else [el("p", "No quarter accepts predictions at the moment.")]
+    then = (f" {_name(due)} opens on {_time(_opens(due))}." for due in every if due.calendars and due not in dues)
+    shown += [] if waiting else [el("p", "No quarter accepts predictions at the moment.", *then)]
     for due in waiting:
         # Pages do not depend on the time of rendering: unrevealed quarters are shown as on their first day.
-        opens = min(calendar.opens for calendar in due.calendars.values())
-        shown += [opening([due], opens), what_is_due(due, opens), _templates(visit, due), _commands(due)]
+        shown += [opening([due], _opens(due)), what_is_due(due, _opens(due)), _templates(visit, due), _commands(due)]
     if frozen:
         about = "Predictions are accepted at any time; responses are scored once people have rated them."
         shown.append(heading("Frozen data sets", about))
-        shown += (el("details", el("summary", str(due.edition)), *_of_frozen(visit, due)) for due in frozen)
+        for due in frozen:
+            parts = what_is_due(due, datetime.max.replace(tzinfo=UTC)), _templates(visit, due), _commands(due)
+            shown.append(el("details", el("summary", str(due.edition)), *parts))
     return join(shown)
-
-
-def _of_frozen(visit: Visit, due: Due) -> tuple[Html, ...]:
-    return what_is_due(due, datetime.max.replace(tzinfo=UTC)), _templates(visit, due), _commands(due)
 
 
 def _templates(visit: Visit, due: Due) -> Html:
@@ -101,7 +100,7 @@ def _commands(due: Due) -> Html:
                 "p",
                 "Put both files into ",
                 el("code", folder),
-                " of a clone of the project, check them, and take the receipt:",
+                " of a clone of the project, check them, and get the receipt:",
             ),
             el("pre", f"hellofresh submission check {folder}{split}\nhellofresh submission add {folder}{split}"),
             el("p", "Then send the folder with its receipt as a pull request."),
@@ -157,7 +156,7 @@ def _answers_due(due: Due) -> list[str | Html]:
         if len(names) > 2
     ]
     fields = [ANSWERS[known.output] if (known := TASKS.get(task)) else "label" for task in due.ids]
-    said = "; ".join([*(["1, 0"] if len(labels) < fields.count("label") else []), *labels])
+    said = "; ".join([*(["1 or 0"] if len(labels) < fields.count("label") else []), *labels])
     meant = {"label": said, "text": "the response", "documents": "a list of their ids, the best first"}
     asked = [
         part
@@ -171,7 +170,7 @@ def _answers_due(due: Due) -> list[str | Html]:
 
 def what_is_due(due: Due, moment: datetime) -> Html:
     """The content of a submission, and the number of its samples."""
-    counts = " and ".join(f"{len(ids):,} of {task_title(task)}" for task, ids in due.ids.items())
+    counts = ", ".join(f"{len(ids):,} of {task_title(task)}" for task, ids in due.ids.items())
     one = " One task is enough; within a task every sample is due." if len(due.ids) > 1 else " Every sample is due."
     steps = (
         el("li", el("code", due.files.jsonl), f" (or {due.files.csv}): a line with ", el("code", "id"), " and ",
@@ -180,15 +179,18 @@ def what_is_due(due: Due, moment: datetime) -> Html:
     )  # fmt: skip
     closed = None
     if not due.takes(moment):
-        opens = min(calendar.opens for calendar in due.calendars.values())
         why = f"accepted predictions {_until(due)}. You can still check files against it, but not submit them."
-        why = f"opens on {_time(opens)}." if moment < opens else why
+        why = f"opens on {_time(_opens(due))}." if moment < _opens(due) else why
         closed = notice("Check only.", f"{_name(due)} {why}")
     about = (
         f"Two files. Start from the templates: they hold every id of {_name(due)}, without labels. The samples "
-        "themselves are in the quarter's public release."
+        "themselves are in its public release."
     )
     return join([closed, heading("What to submit", about), el("ol", *steps)])
+
+
+def _opens(due: Due) -> datetime:
+    return min(calendar.opens for calendar in due.calendars.values())
 
 
 def _name(due: Due) -> str:

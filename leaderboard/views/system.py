@@ -22,7 +22,7 @@ from hellofresh.results.comparison import chance
 from hellofresh.results.split.tables import ReceiptRow
 from hellofresh.tasks.samples import MAIN
 from leaderboard.components.charts import reliability_plot
-from leaderboard.components.labels import Links, is_frozen, model_said, money
+from leaderboard.components.labels import NO_REGIME, Links, is_frozen, model_said, money
 from leaderboard.components.markup import (
     DASH,
     Html,
@@ -134,25 +134,29 @@ def _place(board: Board, split: SplitKey, result: ScoreCell, scale: Scale) -> Ht
     return el(
         "section",
         el("h2", f"{figure(metric.value, metric.name)} {scale.title}, {place}", class_="hf-lead"),
-        el("p", *_beside_others(board, split, origin, set(ranked) - {origin}), class_="hf-verdict"),
+        el("p", *_beside_others(board, split, origin, set(ranked)), class_="hf-verdict"),
         field(lines, board, split, scale, mine=origin),
         el("p", f"{scale.title} on {result.n:,} samples; bars are 95% intervals.", class_="hf-caption"),
         class_="hf-poster",
     )
 
 
-def _beside_others(board: Board, split: SplitKey, origin: str, others: Collection[str]) -> Iterator[str]:
+def _beside_others(board: Board, split: SplitKey, origin: str, ranked: Collection[str]) -> Iterator[str]:
     """How many ranked systems it differs from, by direction."""
-    pairs = [pair for other, pair in board.against(split, origin).items() if other in others and pair is not None]
+    pairs = [pair for other, pair in board.against(split, origin).items() if other in ranked and pair is not None]
+    others = "other ranked system" if origin in ranked else "ranked system"
     kinds = Counter(lead_of(pair) for pair in pairs)
     better, worse = kinds[Lead.SIGNIFICANT], kinds[Lead.WORSE]
     level = len(pairs) - better - worse - kinds[Lead.UNTESTED]
     parts = [f"{said} {number:,}" for said, number in (("better than", better), ("worse than", worse)) if number]
-    if parts:
-        yield f"Significantly {' and '.join(parts)} of the {len(pairs):,} other ranked systems. "
+    if parts and len(pairs) in (better, worse):
+        every = f"all {len(pairs):,} {others}s" if len(pairs) > 1 else f"the {others}"
+        yield f"Significantly {'better' if better else 'worse'} than {every}. "
+    elif parts:
+        yield f"Significantly {' and '.join(parts)} of the {len(pairs):,} {others}s. "
     if level:
-        yield f"It does not differ significantly from {level:,}{'' if parts else ' other ranked'}"
-        yield f" {'system' if level == 1 and not parts else 'systems' if not parts else 'of them'}."
+        yield f"It does not differ significantly from {level:,} "
+        yield "of them." if parts else f"{others}." if level == 1 else f"{others}s."
 
 
 def _wrong_alone(board: Board, split: SplitKey, origin: str, links: Links) -> Html | None:
@@ -175,8 +179,9 @@ def _facts(board: Board, split: SplitKey, result: ScoreCell, scale: Scale, known
     rank = None
     if standing is not None and len(board.standings(split)) > 1:
         few = "; too few, uneven or skewed clusters of samples for reliable intervals" if standing.few_clusters else ""
-        rank = f"between {standing.low} and {standing.high}; {chance(standing.first)} chance of being first{few}"
-    failed = f"; {known.failed:,} failed and are not among them" if known is not None and known.failed else ""
+        limits = f"{standing.low}" if standing.low == standing.high else f"between {standing.low} and {standing.high}"
+        rank = f"{limits}; {chance(standing.first)} chance of being first{few}"
+    failed = f"; {known.failed:,} failed and are not included" if known is not None and known.failed else ""
     silent = f"{result.none:,} without a readable answer, {result.blocked:,} refused" if result.no_answer else None
     entered = None
     if known is not None and known.entered:
@@ -189,11 +194,11 @@ def _facts(board: Board, split: SplitKey, result: ScoreCell, scale: Scale, known
         ("Team", named(entry.team, 60)),
         ("95% interval", interval),
         ("Rank", rank),
-        ("Regime", named(entry.regime, 30) if entry.regime != "none" else None),
+        ("Regime", named(entry.regime, 30) if entry.regime not in NO_REGIME else None),
         ("Answers", None if is_frozen(split.edition) and entry.provenance == "uploaded" else how),
         ("No answer", silent),
         ("All prompts", _became(known)),
-        ("Judged", f"{result.n:,} of {result.n_split:,} samples{failed}"),
+        ("Scored on", f"{result.n:,} of {result.n_split:,} samples{failed}"),
         ("Entered", entered),
         ("Main model", model_said(result.facts)),
         ("Cutoff", cutoff if result.knowledge_cutoff not in ("none", "") and is_model(entry) else None),
@@ -305,7 +310,7 @@ def mistakes_section(
     found, cells = board.first(Mistakes, split, origin=origin), board.rows(ConfusionCell, split, origin=origin)
     if found is None:
         revealed = board.is_revealed(split)
-        said = "The board does not hold its answers." if revealed else "Shown once the labels are revealed."
+        said = "The board does not have its answers." if revealed else "Shown once the labels are revealed."
         return join([heading(title), el("p", said)]) if scale.classes else None
     weak = [_weakest("period", by_period, scale), _weakest("prompt", by_prompt[1:], scale)]
     return join(

@@ -1,4 +1,4 @@
-"""An example of a system that somebody could hand in: a few rules of thumb, no model, no training.
+"""An example of a system to submit: a few rules of thumb, no model, no training.
 
     python submissions/example/simple_rules.py data/releases/2026Q3 > predictions.jsonl
 

@@ -95,7 +95,7 @@ def test_options_of_models_are_sent_and_tell_runs_and_rows_apart_and_so_is_anoth
     command = ("evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--model", "unpriced", "--prompts", "manual")
     cli(*command)
     (line,) = [line for line in cli.err.splitlines() if "another model" in line]
-    assert line.endswith("unpriced was asked, and by its own word another model answered: m-2026-01-01")
+    assert line.endswith("unpriced was asked, but the answers name another model: m-2026-01-01")
     sent = {"reasoning_effort": "high", "response_format": {"type": "text"}}
     assert [body | sent for body in chat.bodies] == chat.bodies and len(chat.bodies) == 4
     settings.write_text(settings.read_text().replace('"high"', '"low"').replace('model = "u"', 'model = "m"'))

@@ -40,7 +40,7 @@ def test_a_first_board_stands_before_a_language_model_is_asked(
     shown = capsys.readouterr()
     lines = f"{shown.out}{shown.err}".splitlines()
     assert len(lines) <= 14 and max(map(len, lines)) <= 80, lines
-    assert sum("none is ranked yet" in line or "ranked" in line or "lead" in line for line in lines) == 3
+    assert sum("no system is ranked yet" in line or "ranked" in line or "lead" in line for line in lines) == 3
     assert lines[-1].startswith("Finished") and "localhost" in lines[-1]
     (log,) = (tmp_path / "data" / "logs").iterdir()
     printed = log.read_text(encoding="utf-8")

@@ -66,7 +66,7 @@ def test_failed_samples_are_named_and_asked_again_by_the_same_command(paid, cli)
     )  # nothing helps against what is wrong with a question
     paid.fault = CallError("too busy", code="http-error", status=503, retryable=True, retry_after_s=0.0)
     said = cli(*EVALUATE, "--limit", "12", code=1)
-    assert "2 samples could not be judged" in said and "the run is finished" not in said
+    assert "2 samples could not be answered" in said and "the run is finished" not in said
     (run,) = cli.json("runs", "show")
     assert (run["state"], run["judged"], run["failed"]) == ("2 failed", 10, 2)
     paid.fails_on, before = (), len(paid.asked)

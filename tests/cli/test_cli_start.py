@@ -30,10 +30,10 @@ HEAVY = (
     "lxml",
     "sklearn",
     "vl_convert",
-    "collectors.claims",
     "collectors.jobs",
     "collectors.notes",
     "collectors.wikipedia",
+    "hellofresh_parts.claims.jobs",
     "leaderboard",
     "inspect_ai",
 )
@@ -100,7 +100,7 @@ def test_a_command_loads_only_its_own_handlers() -> None:
 
 NOT_FOR_ZERO_SHOT = (
     *("aiohttp.web", "inspect_ai", "lxml", "mwparserfromhell", "openai", "polars", "scipy", "sklearn", "torch"),
-    *(f"collectors.{name}" for name in ("claims", "jobs", "notes", "wikipedia")),
+    *(f"collectors.{name}" for name in ("jobs", "notes", "wikipedia")),
     *("hellofresh.config", "hellofresh.evidence.publishers", "hellofresh.evidence.web.fetch", "hellofresh.judging"),
     *("hellofresh.pipeline.steps", "hellofresh.releases.exposure", "hellofresh.results", "hellofresh.rewards"),
     *("hellofresh.runs.regimes.agents", "hellofresh.runs.regimes.web_search", "hellofresh_parts", "leaderboard"),

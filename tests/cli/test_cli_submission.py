@@ -109,9 +109,9 @@ def test_new_overwrites_nothing(run) -> None:
 @pytest.mark.parametrize(
     ("moment", "said"),
     [
-        (OPEN, "taken until 2023-10-15T00:00:00Z; labels are revealed on 2023-10-22T00:00:00Z"),
-        (CLOSED, "taken until 2023-10-15T00:00:00Z, so no submission counts any more"),
-        ("2023-11-01T00:00:00Z", "public since 2023-10-22T00:00:00Z, so no submission counts any more"),
+        (OPEN, "accepted until 2023-10-15T00:00:00Z; labels are revealed on 2023-10-22T00:00:00Z"),
+        (CLOSED, "accepted until 2023-10-15T00:00:00Z, so submissions no longer count"),
+        ("2023-11-01T00:00:00Z", "public since 2023-10-22T00:00:00Z, so submissions no longer count"),
     ],
 )
 def test_new_says_until_when_and_that_an_edition_is_revealed(run, at, moment: str, said: str) -> None:
@@ -121,7 +121,7 @@ def test_new_says_until_when_and_that_an_edition_is_revealed(run, at, moment: st
 
 def test_a_workspace_without_submissions_names_where_they_would_be(run, tmp_path) -> None:
     assert run("list", "--folder", text=True) == f"{tmp_path / 'submissions'} (does not exist yet)"
-    assert f"no folder {tmp_path / 'submissions'} yet" in run("list", "--quarter", "2023Q2", text=True)
+    assert f"The folder {tmp_path / 'submissions'} does not exist yet" in run("list", "--quarter", "2023Q2", text=True)
 
 
 def test_a_folder_that_says_no_quarter_needs_one_named(run, tmp_path) -> None:

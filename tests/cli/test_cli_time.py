@@ -324,7 +324,7 @@ def test_a_clock_years_ahead_makes_nothing_public_without_another_witness(
     ):  # fmt: skip
         monkeypatch.setenv("HELLOFRESH_NOW", moment)
         code = 0 if not waits else 1 if command[0] == "quarter" else 2
-        assert ("cannot be undone and waits" in cli(*command, *more, code=code)) is waits
+        assert ("cannot be undone, so it waits" in cli(*command, *more, code=code)) is waits
         assert not waits or (manifest.read_bytes() == before and not make.workspace().published.exists())
     assert command[0] == "release" or read_json(manifest)["revealed"]
 

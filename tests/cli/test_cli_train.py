@@ -125,7 +125,7 @@ def trained(cli: Cli, folder: Path, criterion: str, *more: str) -> dict[str, obj
         ((), "nothing to learn from"),
         (("--from", "healthver"), "IMPORTER=FILE"),
         (("--from", "nobody=x.csv"), "importer"),
-        (("--from", "politeness=x.csv"), "says nothing about refutation"),
+        (("--from", "politeness=x.csv"), "has no labels for refutation"),
         (("--data", "missing.csv"), "missing.csv"),
         (("--data", "missing.csv", "--recipe", "nobody"), ""),
     ],

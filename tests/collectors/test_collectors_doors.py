@@ -1,4 +1,4 @@
-"""The doors of collectors keep ledgers: a harmed note, rating, edit or review is counted under a fitting name."""
+"""The doors of collectors keep ledgers: a harmed note, rating or edit is counted under a fitting name."""
 
 from __future__ import annotations
 
@@ -10,9 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from collectors.claims import ClaimsSettings
-from collectors.claims import collect as collect_claims
-from collectors.notes.ratings import read_ratings
 from collectors.settings import EditsSettings
 from collectors.wikipedia.collect import collect as collect_edits
 from collectors.wikipedia.export import LOSSES, NO_USER
@@ -22,6 +19,7 @@ from collectors.wikipedia.site import WikiSite
 from collectors.wikipedia.source import LiveSource
 from hellofresh.core.intake import Intake
 from hellofresh.core.quarters import Quarter
+from hellofresh_parts.voters.ratings import read_ratings
 from tests.collectors.notes.conftest import HELPFUL, NOT_HELPFUL, Dump, run
 from tests.collectors.wikipedia.conftest import Wiki
 from tests.doors import Door, Passed
@@ -198,31 +196,4 @@ def test_no_page_that_a_wikis_api_gives_is_lost_in_silence(tmp_path: Path, monke
         "no user": {NO_USER}, "parent": {"parent-missing"}, "revision gone": {"parent-missing"},
         "short": {"too-recent"},
         **dict.fromkeys(("late", "no id", "order", "time", "twice"), refused),
-    }  # fmt: skip
-
-
-def test_no_review_is_lost_in_silence(tmp_path: Path) -> None:
-    def opened(items: Any) -> Passed:
-        (tmp_path / "feed.json").write_text(json.dumps(items))
-        found = collect_claims(Q2, [tmp_path / "feed.json"], ClaimsSettings(languages=("en",)))
-        on = {one.label.facts["review_url"]: one.label.label for one in found.candidates}
-        return Passed(found.funnel.ledger(), on)
-
-    items = [
-        {"claimReviewed": f"The {word} was sold in 19{n}.", "url": f"https://a.example/{n}", "inLanguage": "en",
-         "datePublished": "2026-05-03", "reviewRating": {"alternateName": ("False", "True", "Mixed")[n % 3]}}
-        for n, word in enumerate(WORDS * 2, start=10)
-    ]  # fmt: skip
-    harms = {
-        "null": lambda _: None, "number": lambda _: 7, "no claim": with_(claimReviewed=""),
-        "no day": with_(datePublished="soon"), "verdict": with_(reviewRating={"alternateName": "Blorple"}),
-        "none": with_(reviewRating={}), "site": with_(url="x"), "short": with_(claimReviewed="No."),
-        "other quarter": with_(datePublished="2025-05-03"), "joke": with_(reviewRating={"alternateName": "Satire"}),
-        "other language": with_(inLanguage="fr"),
-    }  # fmt: skip
-    assert Door(opened, items, lambda item: item["url"], harms).answers() == {
-        "deleted": {"came in"}, "doubled": {"repeated-review"}, "null": {"no-review"}, "number": {"not-an-object"},
-        "no claim": {"no-claim"}, "no day": {"no-review-date"}, "verdict": {"unknown-verdict"}, "none": {"no-verdict"},
-        "site": {"no-publisher"}, "other quarter": {"other-quarter"}, "short": {"short-claim"}, "joke": {"no-truth"},
-        "other language": {"other-language"},
     }  # fmt: skip

@@ -239,7 +239,7 @@ def test_every_cell_runs_and_shows_what_it_promises(root: Path, tmp_path: Path, 
     outputs = [output for cell in json.loads(done.stdout) for output in cell]
     assert not [output for output in outputs if output["output_type"] == "error"]
     shown = json.dumps(outputs)
-    for words in ("86 samples, labels are public", " samples judged, cost", "95% interval", "no faults"):
+    for words in ("86 samples, labels are public", " samples answered, cost", "95% interval", "no faults"):
         assert words in shown, words
     kinds = {kind for output in outputs for kind in output.get("data", {})}
     assert {"text/html", "image/svg+xml", "application/vnd.vegalite.v6+json"} <= kinds

@@ -32,7 +32,7 @@ class Row:
 
     Attributes:
         seen: a program that fails unless what was added works.
-        points: the value of its entry point by group, for a package.
+        points: the value of its entry point by group, for a package, with its name if that is not the module's.
         files: new files; those of the project by their path, those of the package by their name.
         lines: in files of the project, what is put before which text.
     """
@@ -54,6 +54,23 @@ from hellofresh.results.analyses.base import AnalysisResult, analysis
 @analysis("share-yes", "Share of yes", "How often is the answer yes?")
 def share_yes(panel):
     return AnalysisResult(pl.DataFrame())
+"""
+HEARD = """
+from collectors import LivingTask
+from hellofresh.core.strict import Strict
+
+class Source(Strict):
+    file: str
+
+LIVING = LivingTask("rumours", "Collect rumours.", "heard:jobs", ())
+"""
+LOUD = """
+from collectors import NotesFit
+
+LOUD = NotesFit("loud", "find loud notes.", "loud:command", (), "loud:configured")
+
+def configured(workspace, settings, quarter, progress):
+    return f"{quarter} is loud"
 """
 SEARCH = """
 class Search:
@@ -108,6 +125,23 @@ ROWS = {
         {"hellofresh.tasks": "weather:TASK", "hellofresh.collectors": "weather_living:LIVING",
          "verifier.tasks": "weather_check:DOCUMENTED"},
         example("weather", "weather_living", "weather_check"),
+    ),
+    "a collector of a task": Row(
+        "from collectors import LIVING; from hellofresh.config import Settings\n"
+        "assert 'rumours' in LIVING\n"
+        "assert Settings.model_validate({'sources': {'rumours': {'file': 'f'}}}).sources.tasks == ['rumours']",
+        {"hellofresh.collectors": "heard:LIVING", "hellofresh.settings": "sources.rumours = heard:Source"},
+        {"heard.py": HEARD},
+    ),
+    "a fit of ratings": Row(
+        "from contextlib import nullcontext; from types import SimpleNamespace as Some\n"
+        "from hellofresh.cli.arguments import command_line; from hellofresh.config import Settings\n"
+        "from hellofresh.pipeline.release import fit_voters\n"
+        "assert command_line('collect').parse_args(['collect', 'loud', '--quarter', '2026Q2']).task == 'loud'\n"
+        "show = Some(progress=lambda words: nullcontext(Some(line=print)))\n"
+        "assert 'Q is loud' in fit_voters(Some(show=show, workspace=None), Settings(), 'Q')",
+        {"hellofresh.fits": "loud:LOUD"},
+        {"loud.py": LOUD},
     ),
     "a regime": Row(
         "from hellofresh.runs.regimes import get_regime; assert get_regime('objection').ceiling(4) == 5",
@@ -268,7 +302,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], str]:
             path.write_text(text.replace(before, line + before, 1))
         for group, value in row.points.items():
             name = NAMES.get(group, value.partition(":")[0].partition("_")[0])
-            points.setdefault(group, []).append(f"{name} = {value}")
+            points.setdefault(group, []).append(value if " = " in value else f"{name} = {value}")
     metadata = package / "stranger-1.0.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: stranger\nVersion: 1.0\n")

@@ -35,6 +35,30 @@ TRUTH = [CLASSES[verdict] for verdict in VERDICTS]
 SAID = ["true" if k % 5 == 0 else name for k, name in enumerate(TRUTH)]
 EDITION = Frozen("rumours", "50")
 HERE = ("--edition", "rumours@50")
+COLLECTOR = """
+def bundled(workspace):
+    quarters = Quarter(2026, 1), Quarter(2026, 2)
+    path = workspace.root.parent / "forecasts.csv"
+    return [CollectionJob(TASK, one, "bundled", [path], {}, partial(collect, path, one)) for one in quarters]
+"""
+JOBS = """
+from collectors.jobs import bundled_jobs, configured_jobs
+from hellofresh.config import Settings
+from hellofresh.core.quarters import Quarter
+from hellofresh.core.workspace import Workspace
+place = Workspace.from_environment()
+configured = configured_jobs(place, Settings.load(), Quarter(2026, 2), afresh=False)
+print(*(f"{job.task.name} {job.quarter} {job.source}" for job in [*configured, *bundled_jobs(place)]), sep="\\n")
+print(Settings.load().sources.tasks)
+"""
+LOAD = """
+from hellofresh.config import Settings
+from hellofresh.core.errors import ConfigError
+try:
+    Settings.load()
+except ConfigError as error:
+    print(error)
+"""
 
 
 def blocks(language: str) -> list[str]:
@@ -165,6 +189,24 @@ def write_forecasts(folder: Path) -> None:
     (folder / "hellofresh.toml").write_text('[sources.weather]\nfile = "forecasts.csv"\n')
 
 
+def test_a_collector_apart_from_its_task_brings_its_table_options_and_bundled_sample(tmp_path: Path) -> None:
+    install(tmp_path, *LIVING)
+    task, living = tmp_path / "weather.py", tmp_path / "weather_living.py"
+    text = task.read_text().replace("    source_settings=Source,\n", "")
+    task.write_text(text.replace("import PeriodKind", "import PeriodKind, Quarter") + COLLECTOR)
+    living.write_text(living.read_text().replace("(Asked,))", '(Asked,), bundled="weather:bundled")'))
+    with (tmp_path / "example-1.0.dist-info" / "entry_points.txt").open("a") as points:
+        points.write("\n[hellofresh.settings]\nsources.weather = weather:Source\n")
+    write_forecasts(tmp_path)
+    jobs = installed(tmp_path, JOBS).splitlines()
+    assert jobs.pop() == "['weather']" and jobs[0] == "weather 2026Q2 dump"
+    assert [line for line in jobs[1:] if "weather" in line] == ["weather 2026Q1 bundled", "weather 2026Q2 bundled"]
+    assert [line.split()[1] for line in jobs[1:]] == sorted(line.split()[1] for line in jobs[1:])
+    assert "--file FILE" in installed(tmp_path, "try: main(['collect', 'weather', '--help'])\nexcept SystemExit: pass")
+    (tmp_path / "hellofresh.toml").write_text("[sources.weather]\nfil = 'x'\n")
+    assert "'file'" in installed(tmp_path, LOAD)
+
+
 def test_a_living_task_of_another_package_goes_from_its_source_to_the_publication(tmp_path: Path) -> None:
     install(tmp_path, *LIVING)
     write_forecasts(tmp_path)
@@ -193,15 +235,7 @@ def test_a_living_task_of_another_package_goes_from_its_source_to_the_publicatio
 def test_a_wrong_table_of_a_task_of_another_package_is_refused_by_name(tmp_path: Path, table: str, what: str) -> None:
     install(tmp_path, *LIVING)
     (tmp_path / "hellofresh.toml").write_text(f"[sources.weather]\n{table}\n")
-    program = """
-from hellofresh.config import Settings
-from hellofresh.core.errors import ConfigError
-try:
-    Settings.load()
-except ConfigError as error:
-    print(error)
-"""
-    said = installed(tmp_path, program)
+    said = installed(tmp_path, LOAD)
     assert "weather" in said and what in said
 
 

@@ -110,7 +110,7 @@ def test_task_and_quarter_are_chosen_and_kept_in_the_address() -> None:
 def test_an_address_that_names_nothing_shows_the_board(address: dict[str, str]) -> None:
     test = app(**address)
     assert "best" in rows(test)["System"].to_list()
-    said = [element.value for element in test.text if "left out" in element.value]
+    said = [element.value for element in test.text if "ignored" in element.value]
     assert len(said) == ("provenance" in address) and not {"provenance"} & {*test.query_params}
 
 
@@ -118,7 +118,7 @@ def test_two_to_five_systems_are_compared_and_the_link_keeps_them(board: Workspa
     origins = {entry.name: origin for split in load_board(board.board).splits if split.edition == "2024Q1"
                for origin, entry in load_board(board.board).entries(split).items()}  # fmt: skip
     first = text(shown(app("compare", **QUARTER)))
-    assert "good is better than fair by 0.167 F1" in first and "Difference in F1" in first
+    assert "good is better than fair by 0.167 in F1" in first and "Difference in F1" in first
     two = text(shown(app("compare", **QUARTER, one=origins["fair"], two=origins["poor"])))
     assert "fair is better than poor" in two and "Agreement" in two
     three = shown(app("compare", **QUARTER, **dict(zip(("one", "two", "three"), list(origins.values()), strict=False))))
@@ -217,4 +217,4 @@ def test_the_address_without_a_page_opens_all_tasks_with_the_days_until_the_dead
     assert "Community Notes on X" in text(shown(app("../../etc")))
     said = text(shown(app("")))
     assert "Community Notes on X" in said and "Edits of Wikipedia paragraphs" in said
-    assert "Take part : 2026Q4 takes predictions until 15 April 2027 (in 10 days)." in said
+    assert "Take part : 2026Q4 accepts predictions from 22 January 2027 until 15 April 2027 (in 10 days)." in said

@@ -83,7 +83,7 @@ def test_strange_names_can_do_nothing_in_a_browser(visit: Callable[[str], Visit]
         page.get_by_text("compared.html").click()
     assert b"<script" not in Path(wanted.value.path()).read_bytes()
     seen.settle(".hf-podium h2")
-    page.get_by_text("Read it otherwise").click()
+    page.get_by_text("Read it differently").click()
     box = page.get_by_role("checkbox", name="Lower is better")
     while not box.is_checked():  # a tick is lost if the page is drawn again at that moment
         page.get_by_text("Lower is better").click()

@@ -10,8 +10,6 @@ import pytest
 from visiting import opened, paths, text
 
 from collectors import sample
-from collectors.claims import ClaimsSettings
-from collectors.jobs import claims_job
 from hellofresh.core.clock import now
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
@@ -23,6 +21,8 @@ from hellofresh.results.scoring.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import get_task
+from hellofresh_parts.claims.declared import ClaimsSettings
+from hellofresh_parts.claims.jobs import claims_job
 from leaderboard.data.board import SplitKey, load_board
 from leaderboard.export import export_board
 

@@ -119,5 +119,5 @@ def test_the_bootstrap_is_a_column_and_drawn_by_one_control() -> None:
 
 def test_scores_by_prompt_have_the_cells_of_the_ranked_table() -> None:
     shown = str(score_table("Prompt", [line().result], SCALE))
-    assert shown.count('data-label="No answer"') == shown.count('data-label="Judged"') == 1
+    assert shown.count('data-label="No answer"') == shown.count('data-label="Scored"') == 1
     assert "10.0%" in shown and "of 12" in shown

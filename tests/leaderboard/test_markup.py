@@ -150,7 +150,7 @@ def shown(source: object) -> str:
 @given(WORDS, WORDS, WORDS)
 def test_nothing_of_the_paragraph_and_of_the_spans_is_lost(before: str, gone: str, after: str) -> None:
     drawn = shown(edit_html(f"{before} {gone} {after}", gone, "new words"))
-    assert drawn.split() == [*f"{before} {gone} {after}".split(), "Put", "in", "new", "words"]
+    assert drawn.split() == [*f"{before} {gone} {after}".split(), "Added", "new", "words"]
 
 
 def test_spans_are_marked_in_their_order() -> None:
@@ -160,7 +160,7 @@ def test_spans_are_marked_in_their_order() -> None:
 
 
 def test_a_span_that_is_not_there_is_named() -> None:
-    assert "Taken out besides missing" in shown(edit_html("one two", "missing", ""))
+    assert "Also removed missing" in shown(edit_html("one two", "missing", ""))
 
 
 def test_markup_stays_text_and_lines_stay_lines() -> None:

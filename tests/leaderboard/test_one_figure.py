@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import re
 import shutil
 from collections.abc import Iterator, Mapping
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -13,23 +16,27 @@ import pytest
 from test_claims_quarter import workspace as claims_board
 from test_retrieval_page import board as retrieval_board
 from test_retrieval_page import small, workspace
-from visiting import opened, text
+from visiting import html, opened, paths, text
 
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.muse import MUSE_EDITION, MUSE_TASK, import_muse, read_muse
 from hellofresh.results.analyses.order import ranking
 from hellofresh.results.board.build import build_board
+from hellofresh.results.card import CardRow
 from hellofresh.results.scoring.reveal import publish_results
 from hellofresh.results.scoring.scores import score_quarter
 from hellofresh.results.split.arrays import build_panel
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
-from leaderboard.components.labels import Links
+from leaderboard.components.labels import Links, task_title
+from leaderboard.components.ranking import front_of
 from leaderboard.components.scale import Scale, figure
-from leaderboard.components.standings import View, lines_of, plain_row, standings_table
+from leaderboard.components.standings import View, all_lines, lines_of, plain_row, standings_table
 from leaderboard.components.tables import span
 from leaderboard.data.board import Board, MetricValue, SplitKey, load_board
+from leaderboard.export.every_eval_ever import evaluation_records
+from leaderboard.views.leaderboard import whole_scale
 from tests.conftest import Cli
 from verifier.checks import verify_release
 from verifier.scores import FigureName
@@ -81,6 +88,61 @@ def test_a_score_is_the_same_on_every_page_and_in_every_download(
             assert f"{value}, {low} to {high}" in text(opened("system", **one, system=origin))
             assert {metric.value, metric.low, metric.high} - {0.0, 1.0, 100.0} <= {*numbers}
             seen += 1
+    assert seen
+
+
+CARD = re.compile(r"by (\S+); .*, for all pairs (\S+)")
+
+
+@pytest.mark.parametrize("name", BOARDS)
+def test_all_metrics_are_the_same_on_further_pages_in_downloads_in_records_and_on_the_card(
+    request: pytest.FixtureRequest, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace: Workspace = request.getfixturevalue(name)
+    monkeypatch.setenv("HELLOFRESH_DATA", str(workspace.root))
+    board, pages = load_board(workspace.board), paths()
+    home, seen = html(opened("home")), 0
+    for split, found in scored(board):
+        one = {"task": split.task, "edition": split.edition, "kind": split.kind}
+        ranking = opened("leaderboard", **one)
+        files = {path.rpartition("/")[2]: content for path, content in ranking.files.items()}
+        downloaded = [*csv.DictReader(StringIO(files["leaderboard.csv"].decode()))]
+        tex = files["leaderboard.tex"].decode()
+        own = "retrieval" if not get_task(split.task).classes else "forecasts" if split.kind == PROSPECTIVE else ""
+        further = [text(ranking), *([text(opened(own, **one))] if own in pages else [])]
+        for result in found.values():
+            (row,) = (row for row in downloaded if row["system"] == result.entry.name)
+            ((_, record), *_) = evaluation_records(board, split, [result], instances=False)
+            stated = {
+                score["metric_config"]["metric_id"]: score["score_details"]
+                for score in json.loads(record)["evaluation_results"]
+            }
+            for metric in result.metrics:
+                ends = (metric.value, metric.low, metric.high)
+                assert tuple(float(row[f"{metric.name}{end}"]) for end in ("", "_low", "_high")) == ends
+                score = stated[f"hellofresh.{metric.name}"]
+                interval = score["uncertainty"]["confidence_interval"]
+                assert (score["score"], interval["lower"], interval["upper"]) == ends
+                shown = [figure(metric.value, metric.name)] if ":" not in metric.name else []
+                assert all(part in page for part in shown for page in further), metric
+            assert row["system"].replace("_", r"\_") in tex
+            seen += 1
+        lines = all_lines(board, split)
+        front = front_of(lines, whole_scale(board, split))
+        if front is not None and split.kind == MAIN and f"{task_title(split.task)}, {split.edition}" in text(home):
+            first = front.leaders[0].result
+            value, *_, short = written(first.headline)
+            assert f"{first.entry.name} {value} ({short}" in home and str(front.title) in home
+        names = {result.entry.name: result.entry.origin for result in found.values()}
+        for row in board.rows(CardRow, split):
+            if row.field == "R10":
+                leader, other = (names[part] for part in row.what.split(" over "))
+                pair, said = board.against(split, leader)[other], CARD.search(row.value)
+                assert said and pair.adjusted is not None
+                assert [*map(float, said.groups())] == [
+                    float(f"{abs(pair.difference):.3g}"),
+                    float(f"{pair.adjusted:.3g}"),
+                ]
     assert seen
 
 

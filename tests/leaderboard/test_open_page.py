@@ -99,7 +99,7 @@ def test_the_copy_opens_on_the_revealed_quarter_too_and_does_not_depend_on_the_d
         copies.append({path.relative_to(tmp_path / name): path.read_bytes() for path in files(tmp_path / name)})
     assert copies[0] == copies[1]
     first = (tmp_path / "one/index.html").read_text()
-    assert "x-notes/2026Q2/index.html" in first and "2026Q3 takes predictions until" in first
+    assert "x-notes/2026Q2/index.html" in first and "2026Q3 accepts predictions from 22 October 2026 until" in first
     page = (tmp_path / "one/x-notes/2026Q3/index.html").read_text()
     assert 'Predictions are accepted from 22 October 2026 until <time datetime="2027-01-15T00:00:00Z"' in page
     assert not list((tmp_path / "one/x-notes/2026Q3").glob("leaderboard.*"))

@@ -56,8 +56,12 @@ def test_the_site_opens_on_a_living_task_though_names_of_data_sets_sort_behind_q
 @pytest.mark.parametrize(
     ("task", "split", "asked"),
     [
-        ("x-notes", "main", "id and label (1, 0, or null for no answer) for each"),
-        ("x-notes", "prospective", "id and label (1, 0, or null for no answer) and probabilities (one for each class)"),
+        ("x-notes", "main", "id and label (1 or 0, or null for no answer) for each"),
+        (
+            "x-notes",
+            "prospective",
+            "id and label (1 or 0, or null for no answer) and probabilities (one for each class)",
+        ),
         ("corrections", "main", "id and text (the response, or null"),
         ("scifact-retrieval", "main", "id and documents (a list of their ids, the best first, or null"),
     ],
@@ -108,7 +112,7 @@ def test_baselines_and_smoke_tests_stand_apart_and_are_explained(use_board: Call
     use_board()
     said = text(opened("leaderboard", **REAL))
     said = said[said.index("Find a system or team") :]
-    places = [said.index(part) for part in ("ranked by F1", "rules without a language model", "at chance level")]
+    places = [said.index(part) for part in ("ranked by F1", "rules without a language model", "no better than chance")]
     assert places == sorted(places)
     assert places[1] < said.index("always-yes") < places[2] < said.index("tiny-model")
 

@@ -287,7 +287,7 @@ def play_round(kind: BrowserType, folder: Path, seed: int) -> None:
                 counted += 1
                 expect(page.locator("#count")).to_have_text(f"{counted} of 12 responses are rated")
             if stop == 12:
-                expect(page.get_by_text("Your ratings have been handed over")).to_be_visible()
+                expect(page.get_by_text("Your ratings have been sent")).to_be_visible()
     assert list(study.sheets()[0].values()) == [[Step.SUBMITTED]] * 12
     study.kill()
 
@@ -368,7 +368,7 @@ def test_people_predict_by_keyboard_mouse_and_phone_and_each_answer_arrives_once
             if number == 6:
                 page.reload()
                 expect(page.locator("#count")).to_have_text("7 of 14 samples are predicted")
-        expect(page.get_by_text("Your predictions have been handed over")).to_be_visible()
+        expect(page.get_by_text("Your predictions have been sent")).to_be_visible()
         given.append(mine)
         context.close()
     study.kill()

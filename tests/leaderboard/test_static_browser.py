@@ -280,7 +280,7 @@ def test_the_provenance_can_be_chosen_and_what_nobody_offers_is_ignored(visit: C
     page = seen.go("x-notes/2024Q1/index.html#sort=nothing&regime=%3Cb%3E&provenance=uploaded&hide=f1,rank,nothing")
     assert seen.names() == ["good", "fair", "poor"]
     expect(page.locator(".hf-tools [role=status]")).to_contain_text(
-        "systems shown. The address asked for regime “<b>”, which is not here: left out."
+        "systems shown. The address asked for regime “<b>”, which is not here, so it was ignored."
     )
     assert "regime" not in seen.fragment
     page.goto(f"{seen.address}about.html")
@@ -383,7 +383,9 @@ def test_samples_are_searched_filtered_and_opened_and_the_link_keeps_it(
     there = visit(from_server=from_server)
     again = there.go(f"wikipedia-edits/2024Q1/samples.html#{address}&period=never")
     expect(again.locator("[data-opened]")).to_contain_text("People decidedaccepted")
-    expect(again.get_by_role("status")).to_contain_text("asked for Period “never”, which is not here: left out.")
+    expect(again.get_by_role("status")).to_contain_text(
+        "asked for Period “never”, which is not here, so it was ignored."
+    )
     again.goto("about:blank")
     again = there.go(f"wikipedia-edits/2024Q1/samples.html#{address}")
     expect(again.locator("[data-opened]")).to_contain_text("People decidedaccepted")
@@ -460,7 +462,7 @@ def test_systems_ticked_in_the_table_lead_to_their_comparison(visit: Callable[..
     expect(page.locator("h1")).to_have_text("Compare")
     expect(page.locator(".hf-both")).to_have_text(f"{names[0]} and {names[2]}:")
     seen.go(f"x-notes/2024Q1/compare.html#one={seen.fragment.split('=')[1].split('&')[0]}&two=never")
-    expect(page.get_by_role("status")).to_contain_text("asked for “never”, which is not here: left out.")
+    expect(page.get_by_role("status")).to_contain_text("asked for “never”, which is not here, so it was ignored.")
     expect(page.locator(".hf-compared")).to_have_text("Tick two to five systems in the table to compare them.")
     assert seen.errors == []
 
@@ -476,7 +478,7 @@ def test_a_sixth_system_cannot_be_ticked(visit: Callable[..., Copied], hostile_c
     boxes = page.locator(".hf-picking input")
     for place in (5, 6, 7):
         boxes.nth(place).check()
-    expect(page.get_by_role("status")).to_have_text("5 of at most 5 systems ticked.")
+    expect(page.get_by_role("status")).to_have_text(f"5 of {len(data['systems'])} systems ticked; at most 5.")
     expect(page.locator(".hf-picking :disabled")).to_have_count(len(data["systems"]) - 5)
     assert seen.errors == []
 

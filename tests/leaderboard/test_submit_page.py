@@ -94,7 +94,7 @@ def handed_in(predictions: bytes, system: bytes = INFO) -> AppTest:
 def test_the_first_lines_say_what_is_open_until_when_and_what_is_due() -> None:
     said = text(opened())
     assert "2026Q3 accepts predictions until 15 January 2027, 00:00 UTC." in said
-    assert "24 of Community Notes on X and 24 of Edits of Wikipedia paragraphs" in said
+    assert "24 of Community Notes on X, 24 of Edits of Wikipedia paragraphs" in said
 
 
 def test_the_page_of_the_copy_has_templates_and_commands() -> None:
@@ -199,7 +199,7 @@ def test_a_form_serves_in_place_of_the_file(predictions) -> None:
     boxes["Name of the system"].set_value("Typed <b>system</b>")
     boxes["Name of the team"].set_value("Typed team")
     boxes["Where the maintainers can reach you"].set_value("mail")
-    boxes["Models inside, one a line"].set_value("one\ntwo")
+    boxes["Models inside, one per line"].set_value("one\ntwo")
     boxes["How models are asked"].set_value("agent")
     boxes["Who trained it"].set_value("Somebody")
     boxes["Weights"].set_value("open")

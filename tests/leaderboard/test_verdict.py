@@ -144,11 +144,11 @@ def test_an_upload_leads_a_prospective_split_and_gives_way_to_a_run_on_a_main_on
 
 
 LEADS = {
-    (0.1, 0.016): "one leads significantly.",
+    (0.1, 0.016): "one is significantly better than the next.",
     (0.1, 0.4): "one leads, but not significantly.",
     (0.0, 1.0): "one leads, level with the next.",
     (-0.1, 0.4): "one ranks first, but not significantly.",
-    (-0.1, 0.016): "one ranks first, but the next is significantly ahead on the samples that both judged.",
+    (-0.1, 0.016): "one ranks first, but the next is significantly ahead on their common samples.",
 }
 
 

@@ -117,7 +117,7 @@ def test_a_placeholder_for_a_key_changes_no_reply_and_is_said(chat, monkeypatch:
     assert (answer.text, answer.tokens_in) == (text, 5)
     monkeypatch.setenv("OPENAI_API_KEY", key)
     (note,) = hosted_models()["gpt-6-luna"].spec.notes
-    assert f"has {len(key)} characters: taken for a placeholder" in note
+    assert f"has {len(key)} characters: taken as a placeholder" in note
 
 
 @pytest.mark.parametrize("escaped", [False, True])
@@ -269,7 +269,7 @@ def test_an_id_alone_is_answered_with_its_whole_name_where_the_key_is_there(monk
     ):
         for key, words in (
             (None, f"with the key in {variable}: --model {provider}:{model}"),
-            (KEY, f"key in {variable} is there"),
+            (KEY, f"key in {variable} is set"),
         ):
             if key:
                 monkeypatch.setenv(variable, key)

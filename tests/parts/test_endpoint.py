@@ -196,7 +196,7 @@ def test_a_conversation_of_responses_is_that_of_chat_completions() -> None:
         ({"n": 2}, "'n'"),
         ({"functions": []}, "'functions'"),
         ({"messages": []}, "messages"),
-        ({"messages": [{"role": "tool", "tool_call_id": "x", "content": "y"}]}, "nobody made"),
+        ({"messages": [{"role": "tool", "tool_call_id": "x", "content": "y"}]}, "never made"),
         ({"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}]}, "image_url"),
         ({"tools": [{"type": "web_search"}]}, "web_search"),
         ({"max_tokens": 0}, "max_tokens"),

@@ -32,9 +32,21 @@ def typed(tmp_path: Path) -> Typed:
 def test_the_version_lists_what_is_registered_and_nothing_where_all_is_left_out(typed: Typed) -> None:
     own = registered()
     assert own["commands"][0].startswith("proxy (fresh-decisions ")
-    assert {"commands", "endpoints", "pages", "tables"} <= own.keys()
+    assert {"collectors", "commands", "endpoints", "fits", "pages", "settings", "tables"} <= own.keys()
     assert typed("--version").stdout.count("\n") == 1
     assert "no command 'proxy'" in typed("proxy", "--help").stderr
+    assert "no task 'ratings'" in typed("collect", "ratings", "--quarter", "2026Q2", "--dump", "d").stderr
+    assert "no task 'claims'" in typed("collect", "claims", "--quarter", "2026Q2", "--feed", "f").stderr
+
+
+def test_a_configured_source_without_its_collector_is_an_error_that_says_what_to_do(
+    typed: Typed, tmp_path: Path
+) -> None:
+    (tmp_path / "hellofresh.toml").write_text("[sources.claims]\nfeed = ['f']\n")
+    for words in (("quarter", "status"), ("release", "run")):
+        done = typed(*words)
+        assert done.returncode == 2 and done.stderr.startswith("error: [sources.claims]: HELLOFRESH_PLUGINS=none")
+        assert "Unset it, or remove the table from hellofresh.toml. [no-collector]" in done.stderr
 
 
 @pytest.mark.slow
@@ -49,5 +61,6 @@ def test_the_core_alone_goes_from_sources_to_the_board_and_its_static_copy(typed
     assert (tmp_path / "site" / "index.html").is_file()
     assert not list((tmp_path / "site").rglob("note-writers*"))
     assert not list((tmp_path / "data" / "board").glob("note_writers*"))
+    assert not list((tmp_path / "data" / "releases").glob("*/claims"))
     assert pl.read_parquet(tmp_path / "data" / "board" / "ceilings.parquet").is_empty()
     assert not list((tmp_path / "data" / "releases").glob("*/ratings/*.ceiling.jsonl"))

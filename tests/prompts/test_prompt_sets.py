@@ -219,7 +219,7 @@ def test_a_system_that_does_not_offer_it_is_the_same_as_ever_and_a_set_of_texts_
         "early": True
     }
     assert "early" not in get_regime("search-agent").parameters
-    with pytest.raises(PromptError, match="asks for no choice"):
+    with pytest.raises(PromptError, match="does not ask for a choice"):
         load_prompt_set("corrections", "correction").offering_early()
 
 

@@ -177,7 +177,7 @@ def test_one_criterion_a_question_heeds_the_skip_rules(study: RatedStudy, use) -
 @pytest.mark.parametrize("how", [foresee_judging, lambda judging: judge_study(judging, lambda _: None)])
 def test_posts_without_texts_are_never_asked_about(bare: RatedStudy, use, how) -> None:
     model = use(full)
-    with pytest.raises(UsageError, match="the texts of the 3 posts are not at hand"):
+    with pytest.raises(UsageError, match="the texts of the 3 posts are missing"):
         how(Judging(bare, "a-judge"))
     how(Judging(with_texts(bare, ["mp-1600000000000000003"]), "a-judge"))
     assert all("Post mp-1600000000000000003." in item.messages[-1].text for item in model.asked)
@@ -376,7 +376,7 @@ def test_too_few_ratings_teach_nothing(study: RatedStudy) -> None:
 
 
 def test_a_judge_cannot_take_the_place_of_a_person(study: RatedStudy) -> None:
-    with pytest.raises(DataError, match="person among the raters"):
+    with pytest.raises(DataError, match="a rater has the name of the judge"):
         keep_ratings(study, "pair1-rater1", [])
 
 

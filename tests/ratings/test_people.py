@@ -161,7 +161,7 @@ def test_assigning_again_is_possible_only_before_anybody_has_rated(tmp_path: Pat
     ("change", "says"),
     [
         (lambda rows: [*rows, rows[0]], "two responses"),
-        (lambda rows: [type(rows[0])("mp-99", "first", "text")], "not there"),
+        (lambda rows: [type(rows[0])("mp-99", "first", "text")], "unknown sample"),
     ],
 )
 def test_responses_that_do_not_fit_are_named(tmp_path: Path, change, says: str) -> None:
@@ -325,4 +325,4 @@ def test_a_study_set_up_from_files_names_whom_its_report_leaves_out(workspace: W
     closed(workspace, Frozen("corrections", "7"), "corrections")
     report = ("rate", "report", "--edition", "corrections@7")
     assert {row["system"] for row in cli.json(*report, "--kind", "standings")} == {"first", "second", "third"}
-    assert "third is left out: it has responses of its own to 1 of 6 posts" in cli(*report)
+    assert "third is left out: it has its own responses to 1 of 6 posts" in cli(*report)

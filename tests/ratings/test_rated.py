@@ -178,7 +178,7 @@ def test_what_both_camps_like_comes_before_what_the_larger_camp_loves() -> None:
 
 
 def test_small_studies_say_why_there_is_none() -> None:
-    assert f"takes {LEAST_PEOPLE} people" in bridged_means(study(LEAST_PEOPLE - 1), OVERALL).missing
+    assert f"needs {LEAST_PEOPLE} people" in bridged_means(study(LEAST_PEOPLE - 1), OVERALL).missing
     few = study(40).filter(pl.col("judge").str.slice(-2).cast(pl.Int64) % 12 == pl.col("sample").str.slice(1).cast(int))
     assert f"{LEAST_RATINGS} ratings of a response; here are 40 people" in bridged_means(few, OVERALL).missing
     assert bridged_means(study(40).clear(), OVERALL).missing

@@ -188,7 +188,7 @@ def test_a_changed_file_is_found(tmp_path: Path, name: str) -> None:
     folder = put(tmp_path, SKEWED)
     write_jsonl(folder / name, list(read_jsonl(folder / name))[1:])
     read = load_release if name == "samples.jsonl" else load_labels
-    with pytest.raises(ReleaseError, match="not the one that the manifest names"):
+    with pytest.raises(ReleaseError, match="not the one in the manifest"):
         read(Workspace(tmp_path), EDITION, TASK)
 
 

@@ -88,7 +88,7 @@ def test_a_month_with_one_class_falls_out_of_the_release_and_its_page_and_the_co
     assert "nothing of 2023-05 is in the release" in " ".join(capsys.readouterr().err.split())
     rows = [PeriodBalance("dump", "2023-05", (4, 0), 0, 2), PeriodBalance("dump", "2023-06", (3, 3), 3, 2)]
     page = str(_balance(SimpleNamespace(balance=lambda _: rows), SimpleNamespace(task="x-notes")))
-    assert "Nothing is of 2023-05: all candidates of that time have the same label" in page
+    assert "No samples of 2023-05: all candidates of that time have the same label" in page
 
 
 def test_no_release_is_said_with_the_command_that_makes_one(make, quarter, notes_task) -> None:

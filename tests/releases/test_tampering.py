@@ -409,7 +409,7 @@ def test_a_score_that_is_there_twice_is_named(published: Path, tmp_path: Path) -
     lines = (root / name).read_text().splitlines(keepends=True)
     (root / name).write_text("".join([*lines, lines[-1]]))
     mend(root, name)
-    assert any("is there twice" in fault for check in verify_release(root / NOTES) for fault in check.faults)
+    assert any("appears twice" in fault for check in verify_release(root / NOTES) for fault in check.faults)
 
 
 def test_a_response_that_is_twice_in_the_key_of_ratings_is_named(published: Path, tmp_path: Path) -> None:
@@ -417,7 +417,7 @@ def test_a_response_that_is_twice_in_the_key_of_ratings_is_named(published: Path
     (key,) = root.rglob("*.key.parquet")
     pl.concat([pl.read_parquet(key), pl.read_parquet(key)[:1]]).write_parquet(key)
     (study,) = (folder for folder in find_releases(root) if folder.name == "corrections")
-    assert any("is twice in the key" in fault for check in verify_release(study) for fault in check.faults)
+    assert any("appears twice in the key" in fault for check in verify_release(study) for fault in check.faults)
 
 
 def test_changes_here_and_there_are_found_or_named(published: Path) -> None:
@@ -486,7 +486,7 @@ def test_a_file_that_belongs_to_nothing_is_found_though_it_is_listed(
         said["files"] = sorted([*said["files"], {"path": name, **there}], key=lambda one: Path(one["path"]))
 
     found = rewritten(root, "publication.json", add)
-    assert any(name in one and "belongs to nothing" in one for one in found)
+    assert any(name in one and "does not belong here" in one for one in found)
     if name.startswith(NOTES):
         listed = {"path": "more.jsonl", "rows": 1, **there}
         found = rewritten(root, f"{NOTES}/manifest.json", lambda said: said["files"].append(listed))
@@ -536,7 +536,7 @@ ATTACKS = {
     "other class names for the hub": (TABLE, named_classes, "has other metadata"),
     "hidden bytes": (TABLE, hidden_bytes, "has bytes that belong to no column"),
     "rows in another order": ("publication.json", turned, "not listed in their order"),
-    "another size": ("publication.json", replaced('"size": 1', '"size": 2'), "is other"),
+    "another size": ("publication.json", replaced('"size": 1', '"size": 2'), "differs"),
     "another rule": ("releases/2023Q2/x-notes/manifest.json", replaced("SHA-256", "MD5"), ""),
 }  # fmt: skip
 

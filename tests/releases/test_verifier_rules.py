@@ -105,7 +105,7 @@ def drawn(base: dict[str, Any], **values: Any) -> dict[str, Any]:
 
 BEFORE, DROPPED = "is listed before the reveal", "decided or dropped are not the rows of outcomes.jsonl"
 NOT_DRAWN, NO_DRAW = "must say how that split was drawn, and nothing of another", "a data set has no calendar, draw"
-NOT_DAYS, TURNED = "must have the opening before the deadline", "or the other way round"
+NOT_DAYS, TURNED = "must have the opening before the deadline", "or vice versa"
 THREE = {"files": {"samples": 6, "commitments": 6, "labels": 6}, **drawn(QUARTER, classes=3)}
 
 
@@ -119,18 +119,18 @@ THREE = {"files": {"samples": 6, "commitments": 6, "labels": 6}, **drawn(QUARTER
     (QUARTER, {"files": {"labels": 4}}, (f"labels.jsonl {BEFORE}",)),
     (QUARTER, {"files": {"predictions": 1}}, ("predictions and scores belong together", f"predictions.jsonl {BEFORE}")),
     (QUARTER, {"files": OF_PREDICTIONS}, (f"predictions.jsonl {BEFORE}", f"scores.jsonl {BEFORE}")),
-    (QUARTER, {"files": {"tombstones": 0}}, (f"tombstones.jsonl is listed, and nothing was taken down, {TURNED}",)),
+    (QUARTER, {"files": {"tombstones": 0}}, (f"tombstones.jsonl is listed, but nothing was taken down, {TURNED}",)),
     (QUARTER, {**GONE, "files": {"samples": 3}},
-        (f"tombstones.jsonl is listed, and nothing was taken down, {TURNED}",)),
+        (f"tombstones.jsonl is listed, but nothing was taken down, {TURNED}",)),
     (QUARTER, {**GONE, "files": {"tombstones": 1}},
         ("samples.jsonl has 4 rows, and 3 by", "commitments.jsonl has 4 rows, and 5")),
-    (QUARTER, {"samples_at_opening": "0" * 64}, ("samples_at_opening is said, and nothing was taken down",)),
-    (QUARTER, {"draw": REVEALED["draw"]}, ("the key of the draw is there before the reveal",)),
+    (QUARTER, {"samples_at_opening": "0" * 64}, ("samples_at_opening is given, but nothing was taken down",)),
+    (QUARTER, {"draw": REVEALED["draw"]}, ("the key of the draw is given before the reveal",)),
     (QUARTER, {"draw": None}, ("it does not say what the key of the draw was committed to",)),
     (QUARTER, {"calendar": None}, ("it does not say when the quarter opens, closes and is revealed",)),
     (QUARTER, {"calendar": {**DAYS, "opens": DAYS["deadline"]}}, (NOT_DAYS,)),
     (QUARTER, {"calendar": {**DAYS, "reveals": "2023-07-14T23:59:59Z"}}, (NOT_DAYS,)),
-    (QUARTER, {"counts": REVEALED["counts"]}, ("the counts by label are there before the reveal",)),
+    (QUARTER, {"counts": REVEALED["counts"]}, ("the counts by label are given before the reveal",)),
     (QUARTER, {"selection": None}, ("samples.jsonl has 4 rows, and 0", f"of the main split {NOT_DRAWN}")),
     (QUARTER, {"prospective": SPLIT["prospective"]}, (f"of the main split {NOT_DRAWN}",)),
     (QUARTER, {"dataset": DATASET},
@@ -170,7 +170,7 @@ THREE = {"files": {"samples": 6, "commitments": 6, "labels": 6}, **drawn(QUARTER
     (RESOLVED, {"files": {"outcomes": None}}, (TURNED, DROPPED)),
     (RESOLVED, {"files": {"outcomes": 3}}, ("outcomes.jsonl has 3 rows, and there are 4 samples", DROPPED)),
     (RESOLVED, {"files": {"outcomes": 5}}, ("outcomes.jsonl has 5 rows, and there are 4 samples", DROPPED)),
-    (RESOLVED, {"resolved": None}, (f"outcomes.jsonl is listed, and it is not resolved, {TURNED}",)),
+    (RESOLVED, {"resolved": None}, (f"outcomes.jsonl is listed, but the split is not resolved, {TURNED}",)),
     (RESOLVED, {"resolved": {**RESOLVED["resolved"], "labels": 4}}, (DROPPED,)),
     (FROZEN, {"dataset": None}, ("it does not say which data set it holds",)),
     (FROZEN, {"revealed": False}, (f"labels.jsonl {BEFORE}", "the labels of a data set are public from the start")),
@@ -203,7 +203,7 @@ LATER = {"version": 3}
     ((QUARTER, {}), (REVEALED, {"draw": {"commitment": "1" * 64}}), "", ("the commitment to the draw has changed",)),
     ((QUARTER, {}), (REVEALED, {"draw": None}), "", ("the commitment to the draw has changed",)),
     ((QUARTER, {"draw": None}), (REVEALED, {}), "", ("the commitment to the draw has changed",)),
-    ((REVEALED, {}), (QUARTER, LATER), "", ("counts has changed", "what was revealed is not any more",
+    ((REVEALED, {}), (QUARTER, LATER), "", ("counts has changed", "what was revealed is no longer revealed",
         "labels.jsonl has changed", "labels.jsonl is not listed any more")),
     ((REVEALED, {}), (REVEALED, {**LATER, **counted(negatives=4, positives=2)}), "", ("counts has changed",)),
     ((RESOLVED, {}), (RESOLVED, {**LATER, "resolved": {**RESOLVED["resolved"], "labels": 2}}), "",
@@ -317,7 +317,7 @@ def test_what_is_read_of_a_release_is_what_it_holds(tmp_path: Path) -> None:
         "outcomes.jsonl": ["facts of outcomes"],
         "predictions.jsonl": ["probabilities of predictions, but for what scores rest on"],
     }
-    assert queries.unchecked["labels.jsonl"] == ["facts of labels but for relevance"]
+    assert queries.unchecked["labels.jsonl"] == ["facts of labels except relevance"]
     assert [metric.name for metric in (*revealed.metrics, *revealed.fact_metrics)] == [
         "f1", "precision", "recall", "accuracy", "rank_correlation",
     ]  # fmt: skip
@@ -409,13 +409,13 @@ WITHHELD, QUOTES = {"texts": "withheld"}, ("line 1: a text that may quote the sa
         "2023-05 has 0 and 0 samples of the 2 labels")}),
     ("revealed", "predictions", lambda rows: rows.insert(1, rows[0]), {},
         {"predictions": ("line 2 is not in its place",)}),
-    ("revealed", "predictions", put(11, team="x"), {}, {"predictions": ("line 12: 'e' is named otherwise before",)}),
-    ("revealed", "predictions", put(1, settings="x"), {}, {"predictions": ("line 2: 'e' is named otherwise before",)}),
+    ("revealed", "predictions", put(11, team="x"), {}, {"predictions": ("line 12: 'e' has another name or",)}),
+    ("revealed", "predictions", put(1, settings="x"), {}, {"predictions": ("line 2: 'e' has another name or",)}),
     ("revealed", "predictions", put(0, id="xn-0"), {},
         {"predictions": ("line 1: 'xn-0' is not a sample", MAJORITY, MEANS)}),
     ("revealed", "predictions", put(1, label=2), {}, {"predictions": ("line 2: the label 2, and the task has 2",)}),
     ("revealed", "predictions", lambda rows: rows[7].pop("label"), {},
-        {"predictions": ("line 8: a label is there or missing",)}),
+        {"predictions": ("line 8: a label is missing or present",)}),
     ("revealed", "predictions", put(8, label=0), {}, {"predictions": (MAJORITY,)}),
     ("revealed", "predictions", put(8, probabilities=[0.31, 0.69]), {}, {"predictions": (MEANS,)}),
     ("revealed", "predictions", lambda rows: rows.__delitem__(slice(8)), {}, {"predictions": (MAJORITY,)}),
@@ -554,7 +554,7 @@ NOT_SAID, NOT_ANSWERED = (
     "the predictions are not those that were",
 )
 NOT_NOTES, NOT_FACTS = (
-    "about is not the notes that were handed in",
+    "about is not the notes that were submitted",
     "maker, weights, size_billions, released are not those",
 )
 TEXTS = {"answers": {"a": "A.", "b": "", "c": "C."}}
@@ -568,11 +568,11 @@ TEXTS = {"answers": {"a": "A.", "b": "", "c": "C."}}
     ({"size_billions": 3.5}, {}, "", (NOT_FACTS,)), ({"size_billions": 3.5}, {"facts": {"size_billions": 3.5}}, "", ()),
     ({"about": "notes Flagged: x"}, {}, "", ()), ({"about": "Flagged: x"}, {"notes": ""}, "", ()),
     ({"about": "notes more"}, {}, "", (NOT_NOTES,)), ({"about": "other"}, {}, "", (NOT_NOTES,)),
-    ({"origin": "t/other"}, {}, "", ("t/s was handed in and is not among", "t/other has no receipt for what it says")),
-    ({"kind": "baseline"}, {}, "", ("t/s was handed in and is not among the predictions",)),
+    ({"origin": "t/other"}, {}, "", ("t/s was submitted but is not among", "t/other has no receipt for what it says")),
+    ({"kind": "baseline"}, {}, "", ("t/s was submitted but is not among the predictions",)),
     ({}, TEXTS, "included", ()), ({}, {"answers": {"a": "B.", "b": ""}}, "included", (NOT_ANSWERED,)),
     ({}, {"answers": {"a": "B.", "b": ""}}, "withheld", ()), ({}, {"answers": {"a": ""}}, "withheld", (NOT_ANSWERED,)),
-    ({"origin": "2023Q2/s"}, TEXTS, "included", ("t/s was handed in and is not among the predictions",)),
+    ({"origin": "2023Q2/s"}, TEXTS, "included", ("t/s was submitted but is not among the predictions",)),
 ])  # fmt: skip
 def test_an_entry_that_is_not_what_was_handed_in_is_named(
     row: dict[str, Any], given: dict[str, Any], texts: str, faults: tuple[str, ...]
@@ -585,7 +585,7 @@ def test_an_entry_that_is_not_what_was_handed_in_is_named(
     content.entries[row["origin"]], content.rated = EntryName("s", "t", "uploaded", "r"), {"t/s"}
     check = ScoreCheck(content, _first={row["origin"]: row})
     assert named(list(check.handed_in_faults({"t/s": handover})), faults)
-    assert check.unchecked == ({"texts that were handed in, which are withheld"} if texts == "withheld" else set())
+    assert check.unchecked == ({"texts that were submitted, which are withheld"} if texts == "withheld" else set())
 
 
 @pytest.mark.parametrize(("rated", "said"), [("t/s", False), (sha256_text("A."), False), ("other", True)])
@@ -595,7 +595,7 @@ def test_responses_that_nobody_rated_are_not_checked_and_not_missing(rated: str,
     given = Handover(**{**{name: getattr(GIVEN, name) for name in GIVEN.__slots__}, **TEXTS})
     check = ScoreCheck(content)
     assert (list(check.handed_in_faults({"t/s": given})) == []) is said
-    assert check.unrated == ({"t/s, whose responses nobody rated"} if said else set())
+    assert check.unrated == ({"t/s, whose responses are unrated"} if said else set())
 
 
 FIGURES = {**dict.fromkeys(("value", "bootstrap_low", "low"), 0.5), "high": 0.8, "bootstrap_high": 0.9, "n": 5}
@@ -714,8 +714,8 @@ def study(system: str = "", texts: str = "included", entry: str = "e") -> StudyC
     *((0, {"value": value}, {}, ("not on the scale of overall",)) for value in (-1, 11, 2.5)),
     (4, {"value": 2}, {}, ("that is not on the scale of link",)),
     (0, {"response": "r9"}, {}, ("a rating of 'r9', which the key does", UNEQUAL, UNEQUAL)),
-    (2, {"sample": "a"}, {}, (NOT_KEY,)), (2, {"criterion": "x"}, {}, ("a rating of 'r2' on 'x', not asked",)),
-    (2, {"link": "l"}, {}, ("on 'overall', not asked",)), (2, {"criterion": "link"}, {}, ("on 'link', not asked",)),
+    (2, {"sample": "a"}, {}, (NOT_KEY,)), (2, {"criterion": "x"}, {}, ("a rating of 'r2' on 'x', not asked for",)),
+    (2, {"link": "l"}, {}, ("on 'overall', not asked",)), (2, {"criterion": "link"}, {}, ("on 'link', not asked for",)),
     (1, {"judge": "j1"}, {}, ("'r1' is rated twice on overall by one rater",)),
     (1, {"weight": 0.51}, {}, ("'r1': the weights on overall are not equal shares of 1",)),
     (0, {}, {"r4": {"sample": "a"}}, ("'r4' is in the key and has no rating",)),
@@ -829,7 +829,7 @@ NOT_CANONICAL, DEEP = "is not canonical", '{"id":' + "[" * 9 + "]" * 9 + "}"
 @pytest.mark.parametrize(("lines", "ids", "faults"), [
     (['{"id":"a"}', '{"id":"b"}'], "ab", ()),
     (['{"id":"b"}', '{"id":"a"}', '{"id":"c"}'], "bc", ("line 2: 'a' is not in its place",)),
-    (['{"id":"a"}', '{"id":"a"}', '{"id":"b"}'], "ab", ("line 2: 'a' is there twice",)),
+    (['{"id":"a"}', '{"id":"a"}', '{"id":"b"}'], "ab", ("line 2: 'a' appears twice",)),
     (['{"id": "a"}', '{"id":"b"}'], "ab", (f"line 1 {NOT_CANONICAL}",)),
     (['{"id":1}', '{"id":"b"}'], "b", ("line 1: id: 1 does",)),
     (["x", '{"id":"b"}'], "b", ("line 1 is not JSON of up to 10,000,000 bytes",)),

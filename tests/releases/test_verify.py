@@ -456,7 +456,7 @@ def test_versions_of_a_data_set_are_said_to_share_what_they_share(revealed: Path
     (check,) = repeat_checks(folders, [])
     assert check.ok
     shared = "fever@300/fever and fever@400/fever share 24"
-    assert check.said == f"no sample or lineage of these is in another of 0 releases of quarters at hand; {shared}"
+    assert check.said == f"no sample or lineage of these is in another of 0 releases of quarters here; {shared}"
     (check,) = repeat_checks([*folders, revealed], [])
     assert not check.ok
 

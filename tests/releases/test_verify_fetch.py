@@ -110,7 +110,7 @@ def test_a_redirect_to_another_host_scheme_or_port_is_not_followed(served, tmp_p
     with pytest.raises(ReleaseError) as caught:
         fetch_release(url.replace("/2023Q2", f"/{way}/2023Q2"), tmp_path / "there", timeout_s=20)
     assert caught.value.code == "fetch-failed"
-    assert "redirects" in str(caught.value) if way == "loop" else "leads away" in str(caught.value) or way == "away"
+    assert "redirects" in str(caught.value) if way == "loop" else "another site" in str(caught.value) or way == "away"
     assert list((tmp_path / "there").iterdir()) == []
 
 
@@ -131,7 +131,7 @@ def test_earlier_manifests_count_towards_the_bytes_that_are_taken(served, tmp_pa
     url, folder = served
     long_history(folder, 30, 10_000)
     monkeypatch.setattr(fetch, "MAX_HISTORY_BYTES", 100_000)
-    with pytest.raises(ReleaseError, match="taken in all"):
+    with pytest.raises(ReleaseError, match="the total allowed"):
         fetch_release(url, tmp_path / "there")
     assert sum(path.stat().st_size for path in (tmp_path / "there" / "manifests").glob("*")) <= 100_000
 

@@ -108,7 +108,7 @@ def test_means_with_missing_cells_without_a_scale_have_no_end_where_nothing_vari
 def test_what_missing_cells_change_is_said() -> None:
     values = scores(3)
     values[::4, 1] = np.nan
-    assert "the leader is the same and no finding turns" in " ".join(hf.compare(values).notes)
+    assert "the leader is the same and no finding is reversed" in " ".join(hf.compare(values).notes)
     turned = np.column_stack([np.r_[np.full(10, 1.0), np.full(50, 0.2)], np.r_[np.full(10, 0.0), np.full(50, 0.9)]])
     turned = np.column_stack([turned + np.random.default_rng(2).normal(0, 0.02, turned.shape), np.full(60, 0.5)])
     turned[10:, 2] = np.nan
@@ -164,7 +164,7 @@ def test_the_facts_about_the_lead() -> None:
     values[:120, 0], values[:117, 1] = 1, 1
     values[:, 1] = np.roll(values[:, 1], 40)
     found = hf.compare(values)
-    assert "leads with 0.600 on 200 items; that is significant over none" in found.sentence
+    assert "leads with 0.600 on 200 items: not significantly ahead of" in found.sentence
     assert found.to_lose == 3
     assert found.needed is not None and found.needed > 200
     error = float(theirs.sem(values[:, 0] - values[:, 1]))
@@ -175,7 +175,7 @@ def test_the_facts_about_the_lead() -> None:
 def test_with_a_baseline_only_its_pairs_are_compared() -> None:
     found = hf.compare(wide(scores(5)), baseline="s2")
     assert found.pairs.height == 4 and set(found.pairs["two"]) == {"s2"}
-    assert found.sentence.startswith("Beside s2")
+    assert found.sentence.startswith("Compared with s2")
     assert "rank_low" not in found.table.columns
 
 
@@ -228,7 +228,7 @@ def test_every_form_of_table_gives_the_same(tmp_path: Path, cli: Cli, kind: str)
     assert [row["mean"] for row in found["systems"]] == sorted(right.mean(axis=0).tolist(), reverse=True)
     assert {row["system"] for row in found["systems"]} == {"s0", "s1"}
     assert found["pairs"][0]["p_value"] == pytest.approx(theirs.ttest_rel(*right.T.astype(float)).pvalue, abs=1e-12)
-    assert "2 systems, score 0 to 1, 60 items, 0 without all" in found["said"]
+    assert "2 systems, score 0 to 1, 60 items, 0 incomplete" in found["said"]
 
 
 @pytest.mark.parametrize(
@@ -278,7 +278,7 @@ def test_systems_that_are_level_share_the_lead() -> None:
     values = scores(3)
     found = hf.compare(np.column_stack([values.max(axis=1), values.max(axis=1), values[:, 0] - 1]))
     assert found.sentence.startswith("system 1, system 2 share the lead")
-    assert found.sentence.endswith("significant over system 3 (adjusted p < .05).")
+    assert found.sentence.endswith("significantly ahead of system 3 (adjusted p < .05).")
 
 
 def test_the_command_prints_and_writes_and_names_wrong_use(place: Path, cli: Cli) -> None:
@@ -407,7 +407,7 @@ def answers(*columns: str, names: str = "item,A,B") -> str:
      "unclear-scale"),
     (answers("1", "{h}") + "Average,1,0.667\n", {}, "`Average` left out"),
     (answers("1", "{h}") + "Average,7,9\n", {}, "unclear-items"),
-    ("model," + ",".join(f"q{k}" for k in range(9)) + "\na" + ",1" * 9 + "\nb" + ",0" * 9 + "\n", {}, "a row a system"),
+    ("model," + ",".join(f"q{k}" for k in range(9)) + "\na" + ",1" * 9 + "\nb" + ",0" * 9 + "\n", {}, "one row per "),
     ("item,A,B\n" + "".join("0" * k + ",1,0\n" for k in range(1, 9)), {}, "8 items"),
     (",A,B\n" + "".join(f"{k},1,0\n" for k in range(9)), {}, "row numbers left out"),
     ("set,n,model,correct\n" + "".join(f"{s},{k},{m},1\n" for s in "xy" for k in range(5) for m in "ab"),
@@ -418,15 +418,15 @@ def answers(*columns: str, names: str = "item,A,B") -> str:
     (answers("1", "{h}") + "TOTAL (n=30),30,20\n", {}, "`TOTAL (n=30)` left out"),
     (answers("1", "{h}") + "Code average,1,0.667\n" + answers("1", "{h}").replace("q", "r").split("\n", 1)[1], {},
      "--without Code average"),
-    (answers("1", "{h}").replace("q7", "sum_of_digits"), {}, "taken for items: `sum_of_digits`"),
+    (answers("1", "{h}").replace("q7", "sum_of_digits"), {}, "read as items: `sum_of_digits`"),
     (answers('"1,23{h}"', '"1,10{h}"'), {}, "no column of numbers"),
     (answers("0.{k}", "0.3", "0.1", names="item,A,B,B_std"), {}, "unclear-columns"),
     (answers("1", "{h}", "{h}", names="item,A,B,is_hard"), {}, "unclear-columns"),
     (answers("1", "{h}", "{h}", names="item,gpt_run1,gpt_run2,llama_run1"), {}, "unclear-columns"),
     (answers("1", "{h}", names="item,A_error,B_error"), {}, "reads as lower is better"),
-    (answers("1", "#DIV/0!").replace("#DIV/0!", "0", 20), {}, "10 without all"),
+    (answers("1", "#DIV/0!").replace("#DIV/0!", "0", 20), {}, "10 incomplete"),
     ("model,params_b," + ",".join(f"q{k}" for k in range(9)) + "\na,70" + ",1" * 9 + "\nb,7" + ",0" * 9 + "\n", {},
-     "--without what is no item"),
+     "--without the other columns"),
     ("case,input_id,correct\n" + "".join(f"{m},{k},1\n" for k in range(9) for m in "ab"), {}, "--system COLUMN"),
     ("case,input_id,correct\n" + "".join(f"{m},{k},1\n" for k in range(9) for m in "ab"), {"system": "case"},
      "9 items"),
@@ -442,7 +442,7 @@ def answers(*columns: str, names: str = "item,A,B") -> str:
     (answers("✓", "✘").replace("✘", "✗", 1), {}, "2 systems, score 0 to 1"),
     (answers("success", "failure").replace("failure", "fail", 1), {}, "2 systems, score 0 to 1"),
     (answers("WAHR", "FALSCH"), {}, "2 systems, score 0 to 1"), (answers("n.a.", "1").replace("n.a.", "0", 9), {},
-     "21 without all"),
+     "21 incomplete"),
     (answers('"9{h},5 %"', '"8{h},0 %"'), {}, "2 systems, score 0 to 1, 30 items"),
     (answers("1", "{h}") + "Mittelwert,1,0.667\n", {}, "`Mittelwert` left out"),
     (answers("1", "{h}", "{h}", names="Step,a - acc,b - acc,b - acc__MAX"), {}, "unclear-columns"),
@@ -471,13 +471,13 @@ def test_a_name_of_signs_is_one_file_and_its_letters_have_to_be_utf8(place: Path
 def test_shares_beside_percents_are_doubted_in_a_long_table() -> None:
     rows = [(f"q{k}", model, (k % 7 + 1) / 10 * (100 if model == "b" else 1)) for k in range(9) for model in "ab"]
     made = hf.compare(pl.DataFrame(rows, schema=["item", "model", "score"], orient="row"))
-    assert "shares beside percents?" in made.notes[0]
+    assert "shares mixed with percents?" in made.notes[0]
 
 
 def test_missing_scores_are_counted_and_may_decide(place: Path, cli: Cli) -> None:
     Path("t.csv").write_text(answers("1", "{h}", "1", names="item,A,B,C").replace(",1\n", ",N/A\n", 20))
     found = cli.json("compare", "t.csv")
-    assert found["sentence"].startswith("The verdict depends on what a missing score counts.")
+    assert found["sentence"].startswith("The verdict depends on how missing scores count.")
     assert "missing: C 20 of 30 (20 n/a)" in found["notes"][0]
     assert cli.json("compare", "t.csv", "--missing", "wrong")["systems"][-1]["system"] == "C"
     assert cli.json("compare", "t.csv", "--missing", "drop")["systems"][0]["items"] == 10
@@ -532,10 +532,10 @@ def test_intervals_p_values_ranks_and_the_sentence_agree(start: int) -> None:
             assert (row["rank_low"], row["rank_high"]) == (1 + better, len(names) - worse)
             assert math.isnan(row["low"]) or row["low"] - 1e-9 <= row["mean"] <= row["high"] + 1e-9
         if not found.sentence.startswith("The verdict depends"):
-            over = found.sentence.split("significant over ")[1].split(" (adjusted")[0]
+            over = re.search(r": significantly ahead of (.*?)(?:; not significantly| \(adjusted)", found.sentence)
             won = [two for one, two in beats if one == leader]
-            assert (set() if over == "none" else set(over.split(", "))) == set(won) or len(won) > 6
-        assert ("would need" in " ".join(found.notes)) <= ((leader, found.table["system"][1]) not in beats)
+            assert (set(over[1].split(", ")) if over else set()) == set(won) or len(won) > 6
+        assert ("would take" in " ".join(found.notes)) <= ((leader, found.table["system"][1]) not in beats)
 
 
 def test_no_column_changes_another() -> None:
@@ -661,7 +661,7 @@ def test_labels_are_weighed_refused_and_doubted() -> None:
     found = hf.compare(noise, human="person").table.sort("system")["mean"].to_numpy()
     assert np.abs(found - of_people["person"].to_numpy()).max() < 0.02  # a judge that knows nothing counts nothing
     chosen = frame.with_columns(person=pl.when(pl.col("score") == 1).then("score"))
-    assert hf.compare(chosen, human="person").notes[0].startswith("Warning: the judge scores labelled items of a, b")
+    assert hf.compare(chosen, human="person").notes[0].startswith("Warning: the judge scores a, b's labelled items")
     whole = frame.with_columns(person=pl.col("person").fill_null(1.0))
     means = whole.group_by("system").agg(pl.col("person").mean()).sort("system")["person"]
     assert hf.compare(whole, human="person").table.sort("system")["mean"].to_list() == pytest.approx(means.to_list())
@@ -682,7 +682,7 @@ def test_labels_are_weighed_refused_and_doubted() -> None:
 def test_corrected_scores_are_written_in_every_form(ending: str, place: Path, cli: Cli) -> None:
     judged(0.1).write_csv("t.csv")
     said = cli("compare", "t.csv", "--human", "person", "--out", f"t{ending}")
-    assert "labels of 20 of 200 items" in said and "drawn by chance" in said and "few: a, b" in said
+    assert "labels of 20 of 200 items" in said and "drawn at random" in said and "few: a, b" in said
     written = Path(f"t{ending}").read_text()
     assert ending == ".svg" or ("judge" in written and "labels" in written)
 

@@ -178,7 +178,7 @@ def test_who_judged_too_little_takes_no_part_and_is_named() -> None:
     made = panel(LABELS, GROUPS, [system("a", LABELS), system("b", 1 - LABELS), system("c", little)])
     standings = standings_of(made, resamples=FEW)
     assert [(one.origin, one.n) for one in standings.ranked] == [("a", 24), ("b", 24)]
-    assert standings.notes == ["Judged too few samples to be compared: c."]
+    assert standings.notes == ["Scored on too few samples to be compared: c."]
 
 
 def test_a_baseline_that_judged_everything_does_not_decide_who_takes_part() -> None:

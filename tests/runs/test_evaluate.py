@@ -100,7 +100,7 @@ def test_a_part_is_balanced_by_public_labels_only_and_a_run_keeps_the_draw_that_
 
     blind = [sample.id for sample in load_release(workspace, quarter, notes_task).first(7)]
     open_draw = drawn(7)
-    assert "7 of 24 samples, drawn without a look at labels: classes may be uneven" in said
+    assert "7 of 24 samples, drawn regardless of labels: classes may be uneven" in said
     labels = load_labels(workspace, quarter, notes_task)
     assert open_draw == Counter(labels[key].label for key in blind) and set(open_draw.values()) != {3, 4}
     assert reveal(workspace, quarter, notes_task, now())
@@ -168,7 +168,9 @@ def test_a_new_run_beside_an_unfinished_one_says_what_has_changed(workspace, qua
         notes: list[str] = []
         run = evaluate(workspace, Evaluation(quarter, notes_task, "parrot", **options), progress, notes.append)
         assert notes[0] == "parrot: asked at this machine, nothing is sent away"
-        told.extend(note for note in notes[1:] if "drawn without" not in note and "begin with none" not in note)
+        told.extend(
+            note for note in notes[1:] if "drawn regardless" not in note and "do not begin with one" not in note
+        )
         return run.run_id
 
     first = begin(limit=1)

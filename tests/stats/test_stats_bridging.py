@@ -20,7 +20,7 @@ from hellofresh.stats.bridging import (
     sampling,
     statuses,
 )
-from hellofresh.stats.rings import find_rings
+from hellofresh_parts.voters.rings import find_rings
 
 WORLD = VotersWorld.make(200, 1)
 VOTERS = draw_voters(WORLD, 400, 13_000, 1)

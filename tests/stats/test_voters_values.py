@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from benchmarks.made.voters import Voters, VotersWorld, draw_liked, draw_voters
-from hellofresh.stats import bridging, rings
+from hellofresh.stats import bridging
 from hellofresh.stats.bridging import BridgingSettings
+from hellofresh_parts.voters import rings
 from tests.values import Cases, digest, refused
 
 case = Cases(Path(__file__).with_suffix(".json"))

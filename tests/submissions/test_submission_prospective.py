@@ -297,4 +297,4 @@ def test_an_entry_that_was_dropped_is_found_by_its_receipt(lane, published, monk
     assert set(faults(published).values()) == {()}
     code, said = run()
     assert code == 1
-    assert "was handed in and is not among the predictions" in said
+    assert "was submitted but is not among the predictions" in said

@@ -155,7 +155,7 @@ def retired(one: Trouble) -> None:
     journal.close()
     one.words = {"RUN": run.name}
     said = one.type(sections()["A model is retired in mid-run"][0])
-    assert "48 of 72 samples judged" in said
+    assert "48 of 72 samples answered" in said
     assert len((run / "predictions.jsonl").read_text().splitlines()) >= 48
 
 
@@ -228,7 +228,7 @@ def early(one: Trouble) -> None:
     (one.workspace.root / "workspace.json").write_text("{")
     Path("today.txt").write_text("43 of 43 steps done")
     one.cli("quarter", "run", "--summary", "today.txt", code=1)
-    assert "begun, and not ended" in Path("today.txt").read_text()
+    assert "started, but not finished" in Path("today.txt").read_text()
 
 
 CASES: Mapping[str, Callable[[Trouble], None] | None] = {

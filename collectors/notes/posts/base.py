@@ -131,7 +131,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
             f"cannot be read: {error.strerror or error}", where=str(path), code="unreadable-file"
         ) from error
     if not number:
-        raise SourceError("the file is empty", where=str(path), expected="one object a line", code="empty-file")
+        raise SourceError("the file is empty", where=str(path), expected="one object per line", code="empty-file")
 
 
 def load_object(line: bytes, where: str) -> Json:
@@ -143,9 +143,9 @@ def load_object(line: bytes, where: str) -> Json:
     try:
         value = strict_json(line, most_depth=_MOST_DEPTH)
     except BadJsonError as error:
-        raise SourceError(str(error), where=where, expected="one JSON object a line", code="bad-json") from None
+        raise SourceError(str(error), where=where, expected="one JSON object per line", code="bad-json") from None
     if not isinstance(value, dict):
-        raise SourceError("not a JSON object", where=where, expected="one JSON object a line", code="bad-json")
+        raise SourceError("not a JSON object", where=where, expected="one JSON object per line", code="bad-json")
     return value
 
 

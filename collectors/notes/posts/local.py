@@ -1,4 +1,4 @@
-"""Posts from a local file, one object a line.
+"""Posts from a local file, one object per line.
 
 Two forms are read: that of X's API v2 (`id`), and `id_str` with `text`, `lang`, `created_at` and, where a post has
 media, `mediaDetails` or `entities`; a post that is gone has a `tombstone` with a sentence. The note shown under
@@ -72,9 +72,9 @@ class LocalPosts:
                 repeated += 1
                 if seen[post.id] != hash(post):
                     raise SourceError(
-                        f"post {post.id} is there twice, with different content",
+                        f"post {post.id} appears twice, with different content",
                         where=where,
-                        expected="one line a post",
+                        expected="one line per post",
                         code="conflicting-posts",
                         fix="Keep the newest answer.",
                     )
@@ -82,7 +82,7 @@ class LocalPosts:
                 seen[post.id] = hash(post)
                 if post.id in found:
                     found[post.id] = post
-        counts = {"answers without the id of a post were left out": unnamed, "posts are there twice": repeated}
+        counts = {"answers without the id of a post were left out": unnamed, "posts appear twice": repeated}
         self.warnings = [f"{self.path.name}: {count} {what}." for what, count in counts.items() if count]
         return {key: replace(post, silent=True) for key, post in found.items()} if silent else found
 
@@ -105,7 +105,7 @@ def _read(answer: Json, where: str) -> FoundPost | None:
 
 
 def _bad_post(what: str, where: str) -> SourceError:
-    return SourceError(what, where=where, expected="a post with id_str, or as X's API v2 gives it", code="bad-post")
+    return SourceError(what, where=where, expected="a post with id_str, or in the form of X's API v2", code="bad-post")
 
 
 class _TombstoneText(Lenient):

@@ -111,14 +111,14 @@ class ChainedPosts:
             self.warnings.append(f"{missing} of {unknown} posts would have to be requested; no request was sent.")
         if failed > _MOST_FAILED * len(found):
             raise SourceError(
-                f"{failed} of {len(found)} posts could not be asked for: {' '.join(self.warnings)}",
+                f"{failed} of {len(found)} posts could not be requested: {' '.join(self.warnings)}",
                 where=self._online.service.name,
                 expected="at most 1% of failures",
                 fix="Run the same command again later: stored answers are kept and not requested again.",
                 code="posts-incomplete",
             )
         if failed:
-            self.warnings.append(f"{failed} posts could not be asked for; --force asks for them again.")
+            self.warnings.append(f"{failed} posts could not be requested; --force requests them again.")
 
 
 class AnswerCache(AbstractContextManager["AnswerCache"]):

@@ -146,7 +146,7 @@ def _read_api(ids: Sequence[str], reply: ServiceReply) -> Mapping[str, PostAnswe
         elif problems.get(post_id, PostStatus.ERROR) is not PostStatus.ERROR:
             found[post_id] = FoundPost(post_id, problems[post_id])
     if ids and not found:
-        raise BadReply("nothing about any post that was asked for")
+        raise BadReply("none of the requested posts")
     return {post_id: PostAnswer(post, _share(post, body)) for post_id, post in found.items()}
 
 

@@ -113,7 +113,7 @@ def write_log(workspace: Workspace, folder: Path, path: Path) -> int:
         path: the log file, ending in `.eval` or `.json`.
 
     Raises:
-        RunError: if the run is not finished, or its task does not ask for a choice.
+        RunError: if the run is not finished, or its task has no choices.
     """
     record, plan = read_record(folder), read_plan(folder)
     if record is None or plan is None:
@@ -121,7 +121,7 @@ def write_log(workspace: Workspace, folder: Path, path: Path) -> int:
         raise RunError("the run is not finished", where=str(folder), fix=fix, code="unfinished-run")
     task = record.evaluation.task
     if task.output is not Choice:
-        raise RunError(f"{task.name} asks for no choice", where=folder.name, expected="a choice", code="other-output")
+        raise RunError(f"{task.name} has no choices", where=folder.name, expected="a choice", code="other-output")
     samples = _samples(workspace, folder, record, task)
     log = EvalLog(
         status="success",
@@ -231,6 +231,7 @@ class _Told:
         classes = self.task.classes
         choices = [output for output in self.outputs if isinstance(output, Choice)]
         choice = choices[0] if len(choices) == 1 else plurality(choices)
+        # steps before the decision have no prompt of their own
         deciding = next((entry for entry in self.asked if entry.prompt), self.asked[-1] if self.asked else None)
         messages = [] if deciding is None else chat_messages(_imageless(deciding))
         output = model_output(self.models["main"], deciding.answer) if deciding is not None else None

@@ -64,11 +64,11 @@ def write_folder(workspace: Workspace, edition: Edition, task: Task, folder: Pat
     """Write the folder; returns the names of its tasks, the group first.
 
     Raises:
-        UsageError: if the task does not ask for a choice.
+        UsageError: if the task has no choices.
         ReleaseError: if the release does not exist, or its labels are not public.
     """
     if task.output is not Choice:
-        raise UsageError(f"{task.name} asks for no choice", expected="a task with classes", code="other-output")
+        raise UsageError(f"{task.name} has no choices", expected="a task with classes", code="other-output")
     if not labels_are_public(workspace, edition, task.name):
         raise not_public(task, edition)
     prompt_set = load_prompt_set(task.name, "zero-shot", None)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from collectors import LIVING
-from collectors.settings import RatingsAsked, ReadingAsked
+from collectors import FITS, LIVING, LivingTask, NotesFit
 from hellofresh.cli.arguments.declare import (
     BASE_URL,
     EDITION,
@@ -24,7 +23,8 @@ from hellofresh.cli.arguments.parser import REQUIRED, Variants
 _WITNESS = option("--yes-it-is DAY", "today's date, to confirm the clock before a step that cannot be undone")
 _DAY = "day of the dump, such as 2026-07-23 (default: the newest"
 _RATINGS = "also download the ratings (11 GB), from which votes are counted"
-_ABOUT_TASKS = " ".join(f"{task.name}: {task.about.removeprefix('Collect ')}" for task in LIVING.values())
+_COLLECTED: tuple[LivingTask | NotesFit, ...] = (*LIVING.values(), *FITS.values())
+_ABOUT_TASKS = " ".join(f"{one.name}: {one.about.removeprefix('Collect ')}" for one in _COLLECTED)
 
 
 def _number_or_all(text: str) -> int | str:
@@ -35,16 +35,15 @@ def _number_or_all(text: str) -> int | str:
 
 def _add_collect(parser: argparse.ArgumentParser) -> None:
     """Add the living task as the first argument, and the options of each."""
-    handlers = dict.fromkeys(LIVING, "sources:collect") | {"ratings": "sources:fit_ratings"}
+    handlers = dict.fromkeys(LIVING, "sources:collect") | dict.fromkeys(FITS, "sources:fit")
     tasks = Variants(parser, "task", handlers, f"what to collect: {', '.join(handlers)}")
     of_tasks = dict.fromkeys(LIVING, False)
     about = "also keep undecided samples, for 'hellofresh release prospective'"
     tasks.add("--pending", of_tasks, action="store_true", help=about)
     tasks.add("--explain", of_tasks, action="store_true", help="show how many each rule drops, and write nothing")
-    accepted = {task.name: task.settings for task in LIVING.values()} | {"ratings": (RatingsAsked, ReadingAsked)}
-    for name, kinds in accepted.items():
-        add_settings(tasks, name, *kinds)
-    quarters = dict.fromkeys(LIVING, REQUIRED) | {"ratings": None}
+    for one in _COLLECTED:
+        add_settings(tasks, one.name, *one.settings)
+    quarters = dict.fromkeys(LIVING, REQUIRED) | dict.fromkeys(FITS)
     tasks.add("--quarter", quarters, type=to_quarter, metavar="Q", help="quarter, such as 2023Q2")
     of_dumps = [task.name for task in LIVING.values() if task.snapshots]
     group, about = "notes and posts", f"{_DAY} of the last 14 days)"
@@ -72,10 +71,6 @@ def _add_archive(parser: argparse.ArgumentParser) -> None:
     about = "your e-mail or web address, sent to the server"
     add("--contact", {wiki: None}, group=wiki, metavar="TEXT", help=about)
 
-
-_ABOUT_TASKS += (
-    " ratings: fit the votes of a Community Notes dump, to find notes that people who usually disagree call helpful."
-)
 
 COMMANDS = (
     command(

@@ -142,7 +142,7 @@ class Variants:
         parser.variants = self
 
     def add(self, flag: str, of: Mapping[str, object], *, group: str = "", **words: object) -> None:
-        """Add an option, or only further values that accept it if it exists.
+        """Add an option; if it exists, only further values that accept it, and what its help says of them.
 
         Args:
             flag: its name.
@@ -152,6 +152,10 @@ class Variants:
         """
         if known := next((known for one, known in self._defaults.values() if one == flag), None):
             known.update(of)
+            action = self._parser._option_string_actions[flag]
+            action.help = _joined(action.help, words.get("help"), "; ")
+            if isinstance(action.metavar, str):
+                action.metavar = _joined(action.metavar, words.get("metavar"), "|")
             return
         if group and group not in self._groups:
             self._groups[group] = self._parser.add_argument_group(group)
@@ -179,6 +183,11 @@ class Variants:
                     missing.append(flag)
                 setattr(found, name, of.get(chosen))
         return f"the following arguments are required with {chosen}: {', '.join(missing)}" if missing else ""
+
+
+def _joined(known: str | None, more: object, mark: str) -> str:
+    """A text with another one behind it, unless it is there already."""
+    return f"{known}{mark}{more}" if known and more and str(more) not in known else known or str(more or "")
 
 
 def _close(word: str, known: Sequence[str], likeness: float = 0.6) -> str:

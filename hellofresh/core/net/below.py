@@ -86,7 +86,7 @@ class FilesBelow:
                 size += len(chunk)
                 self.left -= len(chunk)
                 if size > most_bytes or self.left < 0:
-                    raise BelowError(url, f"more than {most_bytes:,} bytes, or than are taken in all")
+                    raise BelowError(url, f"more than {most_bytes:,} bytes, or more than the total allowed")
                 file.write(chunk)
 
     @asynccontextmanager
@@ -100,5 +100,5 @@ class FilesBelow:
                     return
                 address = address.join(URL(location))
             if not address.host or address.origin() != self._base.origin():
-                raise BelowError(str(self._base), f"it leads away to {str(address)[:200]!r}")
+                raise BelowError(str(self._base), f"it redirects to another site, {str(address)[:200]!r}")
         raise BelowError(str(self._base), f"more than {_REDIRECTS} redirects")

@@ -200,14 +200,14 @@ class LocalSite:
         allowed = self._allowed()
         host = request.headers.get("Host", "").lower()
         if host not in {urlsplit(origin).netloc for origin in allowed}:
-            raise web.HTTPForbidden(reason="this site is not reached by that host name")
+            raise web.HTTPForbidden(reason="this site has another host name")
         own = [origin for origin in allowed if urlsplit(origin).netloc == host]
         if request.method != "GET" and request.headers.get("Origin", "") not in own:
             raise web.HTTPForbidden(reason="only the pages of this site may send this")
         if request.headers.get("Content-Encoding", "identity").lower() != "identity":
-            raise web.HTTPUnsupportedMediaType(reason="send the body as it is, not packed")
+            raise web.HTTPUnsupportedMediaType(reason="send the body uncompressed")
         if not self.opens(_token(request)):
-            raise web.HTTPUnauthorized(reason="open the whole address that you were given, with its token")
+            raise web.HTTPUnauthorized(reason="open the full address that you were given, including its token")
 
 
 def _token(request: web.Request) -> str:

@@ -31,7 +31,7 @@ class Paging:
                 "the server sends the same page again, or points back to an earlier one",
                 where=self._where,
                 expected="another page after each page, until the last",
-                fix="It was not kept. Run the same command again later; if it stays so, tell who runs the server.",
+                fix="It was not kept. Run the same command again later; if it persists, tell the server's operator.",
                 code=NO_PROGRESS,
             )
         self._seen.update(marks)

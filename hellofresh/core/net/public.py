@@ -218,7 +218,7 @@ async def _body(response: aiohttp.ClientResponse, most_bytes: int, *, cut: bool)
     encodings = [e for e in response.headers.get("Content-Encoding", "").lower().replace(" ", "").split(",") if e]
     encodings = [encoding for encoding in encodings if encoding != "identity"]
     if encodings not in ([], ["gzip"], ["x-gzip"]):
-        raise BodyError(f"packed as {','.join(encodings)[:40]}, although not requested")
+        raise BodyError(f"compressed as {','.join(encodings)[:40]}, although not requested")
     stated = response.headers.get("Content-Length", "")
     if not cut and stated.isascii() and stated.isdigit() and (len(stated) > 15 or int(stated) > most_bytes):
         raise TooLargeError(f"over {most_bytes:,} bytes")

@@ -174,7 +174,7 @@ class Transfer:
                 write_json(note, asdict(known))
             elif not _continues(response, offset, known):
                 part.unlink()
-                raise _PassingError("the server sends another part or version than requested")
+                raise _PassingError("the server sends a part or version that was not requested")
             _require_space(part, known, offset)
             await self._append(response, part, offset, known)
         return True
@@ -196,7 +196,7 @@ class Transfer:
         size = part.stat().st_size
         try:
             if known is not None and known.size is not None and size != known.size:
-                raise _PassingError(f"{size:,} bytes came instead of {known.size:,}")
+                raise _PassingError(f"{size:,} bytes were received instead of {known.size:,}")
             self.progress(f"checking {name}")
             await asyncio.to_thread(self.check, part, name)
         except (SourceError, _PassingError) as error:
@@ -206,7 +206,7 @@ class Transfer:
                 raise
             refused.append(error.what)
             if len(refused) > 1:
-                fix = "It was fetched twice, and nothing of it is kept. Try again later, or tell who runs the server."
+                fix = "Both downloads were deleted. Try again later, or tell the server's operator."
                 raise SourceError(
                     error.what, where=error.where, expected=error.expected, fix=fix, code=error.code
                 ) from error
@@ -258,7 +258,7 @@ def _require_space(part: Path, known: _Known, offset: int) -> None:
     free = shutil.disk_usage(part.parent).free
     if known.size is not None and known.size - offset > free:
         raise WorkspaceError(
-            f"{known.size - offset:,} bytes to come, {free:,} free",
+            f"{known.size - offset:,} bytes are still to come, but only {free:,} are free",
             where=str(part.parent),
             fix="Make room, or set HELLOFRESH_DATA to another folder; then run the same command again.",
             code="disk-full",

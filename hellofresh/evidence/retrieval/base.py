@@ -67,7 +67,7 @@ def best(scores: NDArray[np.float32], keys: DocumentKeys, k: int, before: date |
         scores = np.where(keys.early(before), scores, -np.inf)
     bound = lower_bound(scores, k)
     places = np.flatnonzero((scores >= bound) & (scores > above))
-    ids = [keys.ids[place] for place in places.tolist()]
+    ids = [keys.ids[place] for place in places.tolist()]  # equal scores are ordered by id, as trec_eval does
     order = trec_order(ids, scores[places].tolist())[:k]
     return made_ranking([(ids[place], float(scores[places[place]])) for place in order])
 

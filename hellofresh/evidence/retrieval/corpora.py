@@ -281,7 +281,7 @@ class _Sifting:
             return True
         if same is SameBy.ID and not self._content.drop_duplicates:
             raise DataError(
-                f"the document id {found.document.id} is there twice",
+                f"the document id {found.document.id} appears twice",
                 where=found.where,
                 expected="unique ids",
                 fix="Repair the source, or repeat with --drop-invalid to keep the first.",
@@ -339,7 +339,7 @@ def _check_queries(queries: Sequence[Query], judgements: Sequence[Judgement], fo
     relevant = {item.query for item in judgements if item.relevance > 0}
     for query in queries:
         if query.id in seen:
-            what = f"the query id {query.id} is there twice"
+            what = f"the query id {query.id} appears twice"
             raise DataError(what, where=str(folder), expected="unique ids", code="duplicate-query")
         seen.add(query.id)
         if query.id not in relevant:
@@ -382,7 +382,7 @@ def open_exact(workspace: Workspace, name: str, sha256: str) -> RetrievalCorpus:
     corpus = open_corpus(workspace, name)
     if corpus.manifest.sha256 != sha256:
         raise UsageError(
-            "the corpus has other content than the one that the samples were made for",
+            "the corpus differs from the one for which the samples were made",
             where=f"corpus {name}",
             expected=f"content {sha256[:12]}...",
             fix="Import or build it again as docs/retrieval.md says.",
@@ -429,9 +429,7 @@ def check_corpus(corpus: RetrievalCorpus) -> None:
     for document in _read_documents(corpus.path):
         check_document(document, str(corpus.path))
         if document.id in seen:
-            raise DataError(
-                f"the document id {document.id} is there twice", where=str(corpus.path), code="duplicate-id"
-            )
+            raise DataError(f"the document id {document.id} appears twice", where=str(corpus.path), code="duplicate-id")
         seen.add(document.id)
     queries, judgements = corpus.queries(), read_qrels(corpus.folder / "qrels")
     known = {query.id for query in queries}

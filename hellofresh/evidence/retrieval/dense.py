@@ -51,7 +51,7 @@ class VectorGraph:
 
     @property
     def parameters(self) -> Parameters:
-        """What tells this graph from others."""
+        """What distinguishes this graph from others."""
         return {f"graph_{name}": value for name, value in {**GRAPH_SETTINGS, "sha256": self.sha256}.items()}
 
 

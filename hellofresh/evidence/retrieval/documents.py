@@ -160,7 +160,7 @@ def document_columns(path: Path, *columns: str, start: int = 0, rows: int | None
         found = pl.scan_parquet(path)
         if dict(found.collect_schema()) != SCHEMA:
             raise DataError(
-                "other columns than documents have",
+                "the columns are not those of documents",
                 where=str(path),
                 expected=", ".join(f"{name} ({kind})" for name, kind in SCHEMA.items()),
                 fix="Import the corpus again.",

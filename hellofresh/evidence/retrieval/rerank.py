@@ -238,7 +238,7 @@ def write_weights(path: Path, **arrays: FloatArray | float) -> str:
 def checked_weights(path: Path, sha256: str) -> Path:
     """The path of trained weights; raises DataError if the file is missing or its hash differs."""
     if not path.is_file() or sha256_file(path) != sha256:
-        raise DataError("not the weights of its card", where=str(path), fix="Train again.", code="changed-file")
+        raise DataError("not the weights that its card names", where=str(path), fix="Train again.", code="changed-file")
     return path
 
 

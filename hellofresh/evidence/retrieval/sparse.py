@@ -495,6 +495,7 @@ def _candidates(runs: Sequence[_TermRun], documents: int, k: int, early: NDArray
         scores[run.documents] += run.weights
         if early is not None:
             scores[~early] = 0.0
+        # scores of the others have not changed, so the bound needs only these
         here = scores if len(run.documents) * 4 > documents else scores[run.documents]
         least = max(least, lower_bound(here, k))
         if left[done] < least * _NEARLY:

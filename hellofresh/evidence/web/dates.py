@@ -1,4 +1,4 @@
-"""Dates of pages: a page is taken to be as young as the latest date that it names, whatever stands beside that date.
+"""Dates of pages: a page is taken to be as young as the latest date that it names, whatever surrounds that date.
 
 Every date is a candidate: in meta elements, marked times, attributes, JSON in scripts, the address, and in each line
 that a reader sees, with the names of months of fifty languages that dateparser keeps; htmldate adds the forms that it
@@ -230,6 +230,7 @@ def _written(line: str) -> Iterator[_Day]:
 def _named(line: str, months: Mapping[str, tuple[int, ...]]) -> Iterator[_Day]:
     """As `_days`, for days whose month has a name: a day of the month and a year stand at most three words from it."""
     tokens = [(found.start(), found.end(), found[0].lower()) for found in _TOKEN.finditer(line)] if line else []
+    # a single digit beside a month's name may count anything
     has_number = any(len(word) > 1 and word.isdecimal() for *_, word in tokens)
     numbers = [at for at, (*_, word) in enumerate(tokens) if word.isdecimal()]
     close = sorted({near for at in numbers for near in range(max(0, at - 4), min(len(tokens), at + 5))})
@@ -248,7 +249,7 @@ def _named(line: str, months: Mapping[str, tuple[int, ...]]) -> Iterator[_Day]:
         elif word not in _ROMAN and (
             years := [int(found[0]) for found in (*behind[:1], *before[:1]) if len(found[0]) == 4]
         ):
-            days = (_in_year(years[0], month, 28) for month in known)
+            days = (_in_year(years[0], month, 28) for month in known)  # every month has a 28th, in each calendar
             if best := max((_month_end(day.year, day.month) for day in days if day), default=""):
                 yield min(places), max(places), best, True
 

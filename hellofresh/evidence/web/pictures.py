@@ -68,7 +68,7 @@ class PictureCache(AbstractContextManager["PictureCache"]):
         self.close()
 
     def find(self, media: Media, *, use: bool = True) -> Image | None:
-        """The picture that a sample names, None where it is not at hand.
+        """The picture that a sample names, None where it is not available.
 
         By the hash of its bytes, or, where the sample does not know that, by its address.
 
@@ -81,7 +81,7 @@ class PictureCache(AbstractContextManager["PictureCache"]):
         return self._find(media.sha256 or self._hash_of(media.address), media.address, use=use)
 
     def original(self, media: Media) -> tuple[str, int] | None:
-        """Hash and number of the bytes as they came, None where the picture is not at hand."""
+        """Hash and number of the bytes as they came, None where the picture is not available."""
         if not self._path.is_file():
             return None
         named = media.sha256 or self._hash_of(media.address)
@@ -323,7 +323,7 @@ class MediaPictures:
         await self._fetch_once(media.address)
         found = self._cache.find(media)
         if found is None and not self._cache.problem(media.address):
-            self._cache.add_problem(media.address, "another picture than the sample names")
+            self._cache.add_problem(media.address, "not the picture that the sample names")
         return found
 
     async def _fetch(self, address: str) -> None:

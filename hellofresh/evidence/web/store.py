@@ -187,7 +187,7 @@ class StoredWeb:
         excluded: what is not read.
         extractor: how main texts are taken out.
         count: results of one search.
-        images: finds the pages on which a picture stands; None without such a service.
+        images: finds the pages that show a picture; None without such a service.
         pictures: fetches the pictures of such pages; None with `replay`.
         watch: receives what is searched for or read, also where it is remembered.
     """

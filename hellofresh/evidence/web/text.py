@@ -242,7 +242,7 @@ def _beautifulsoup(document: bytes, *, without: Sequence[str]) -> str:
 
 
 def canary(text: str, item_texts: Iterable[str], n: int = 13) -> bool:
-    """Whether `n` consecutive words of one of the item's texts stand in `text`.
+    """Whether `n` consecutive words of one of the item's texts occur in `text`.
 
     Case, punctuation, white space, invisible characters and compatibility forms do not count. A text of fewer than `n`
     words cannot be found.

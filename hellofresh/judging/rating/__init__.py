@@ -99,7 +99,7 @@ def write_pages(folder: Path, study: OpenStudy, tokens: Mapping[str, str]) -> li
 
 
 class RatingFile(Strict):
-    """The file that a rater hands over at the end: all submissions and undoings, and the token for identification."""
+    """The file that a rater sends at the end: all submissions and undoings, and the token for identification."""
 
     edition: str
     task: str

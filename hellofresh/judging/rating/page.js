@@ -1,7 +1,7 @@
 "use strict";
 // One rater's page: instructions, then one response at a time. What is submitted or undone is a line that is only ever added:
 // on the disk of the browser (IndexedDB) before the page moves on, sent to the server where one serves the page, and in the
-// file that is handed over at the end. Several tabs share the lines: what one has submitted, another does not submit again.
+// file that is sent at the end. Several tabs share the lines: what one has submitted, another does not submit again.
 (() => {
   const study = JSON.parse(document.getElementById("study").textContent);
   const KEYS = "1234567890-=";
@@ -216,7 +216,7 @@
     const minutes = Math.ceil(((all - done) * SECONDS_EACH) / 60);
     const until = study.until ? ` Answers count until ${new Date(study.until).toLocaleDateString("en", { day: "numeric", month: "long", year: "numeric" })}.` : "";
     const left = done < all ? `About ${minutes} ${minutes === 1 ? "minute" : "minutes"} left.${until} ` : "";
-    const kept = page.store.database ? "" : `This browser keeps nothing: do not close this page before you have handed over ${words.own.replace("my", "your")}. `;
+    const kept = page.store.database ? "" : `This browser keeps nothing: do not close this page before you have sent ${words.own.replace("my", "your")}. `;
     header.replaceChildren(
       el("h1", {}, study.question),
       el("div", { className: "row" },
@@ -269,7 +269,7 @@
     main.replaceChildren(
       notice(
         el("h2", {}, `All of your ${words.items} ${words.done}. Thank you.`),
-        el("p", {}, sent ? `${words.yours} have been handed over: you can close this page.`
+        el("p", {}, sent ? `${words.yours} have been sent: you can close this page.`
           : `Download ${words.own.replace("my", "your")}, and send the file to whoever asked you.`),
         el("p", {}, el("button", { className: sent ? "" : "main", onclick: download }, `Download ${words.own}`))),
     );
@@ -411,7 +411,7 @@
         .then(() => page.drafts.set(this.id, answers), () => { this.fault.textContent = "This answer could not be kept: the browser's storage is full or closed."; });
     }
 
-    /** Answer the question that is at hand by its key, and go on to the next. */
+    /** Answer the current question by its key, and go on to the next. */
     press(key) {
       const open = this.questions.filter((question) => question.asked);
       const at = open.find((question) => question.element.contains(document.activeElement)) || open.find((question) => !question.answered) || (scaled && open[0]);

@@ -149,7 +149,7 @@ def _make(folder: Path) -> None:
                     raise
     except (KeyError, ValueError, RuntimeError) as error:
         raise UsageError(
-            f"this version of the engine converts the weights in a way that is not understood ({error})",
+            f"this version of the engine converts the weights in an unknown way ({error})",
             where=" ".join(f"{name} {number}" for name, number in engine_versions().items()),
             expected=f"openvino-genai {_KNOWN_ENGINE}",
             fix=f"Install it with: python -m pip install openvino-genai=={_KNOWN_ENGINE}",

@@ -59,8 +59,8 @@ class EmbeddedModel(LocalModel["_Session"]):
         self.spec = ModelSpec(
             name="smollm2-135m" if held_to_choices else "smollm2-135m-text",
             kind="language-model",
-            about=f"SmolLM2-135M-Instruct, run in-process, {how}. It is at chance level and only shows that the "
-            "machinery works.",
+            about=f"SmolLM2-135M-Instruct, run in-process, {how}. It does no better than chance and "
+            "only shows that everything works.",
             parameters={
                 "weights_sha256": WEIGHTS_SHA256,
                 **versions,

@@ -48,7 +48,7 @@ _TOO_LONG = re.compile(
 )
 _SHORTEN = "Shorten what the prompt shows, or ask a model with a longer context: asked again, it fails again."
 _EVENTS = re.compile(rb"\s*(?:data|event|id|retry)?:")
-_NO_STREAM = "Have the endpoint answer in one piece: this asks for no stream."
+_NO_STREAM = "Make the endpoint answer in one piece: no stream was requested."
 _NO_PAGE = "Check the base URL: a web page or a proxy may answer there."
 # Messages about who asks, which no question is to blame for.
 _OF_ACCOUNT = re.compile(

@@ -82,7 +82,7 @@ class AnthropicModel(HttpModel):
         blocks, usage = found_rows(said, "content"), found(said, "usage")
         texts = [block.get("text") for block in blocks if block.get("type") == "text"]
         if any(not isinstance(text, str) for text in texts):
-            raise bad_reply(self.where, "a block of the type text has none")
+            raise bad_reply(self.where, "a block of the type text has no text")
         thinking = [block for block in blocks if block.get("type") in _THINKING]
         used = (block for block in blocks if block.get("type") == "tool_use")
         calls = [

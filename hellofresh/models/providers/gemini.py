@@ -94,7 +94,7 @@ class GeminiModel(HttpModel):
             raise bad_reply(self.where, "a candidate without content and finish reason")
         blocked = blocked or _BLOCKING.search(reason) is not None
         if any("text" in part and not isinstance(part["text"], str) for part in parts):
-            raise bad_reply(self.where, "a part's text is none")
+            raise bad_reply(self.where, "a part's text is not a string")
         called = (part for part in parts if isinstance(part.get("functionCall"), dict))
         calls = [
             read_call(

@@ -40,7 +40,7 @@ class Escrow:
         if not path.exists():
             if name := next(real_releases(workspace), None):
                 raise ReleaseError(
-                    f"the escrow key is gone, and {name} was drawn with it",
+                    f"the escrow key is missing, and {name} was drawn with it",
                     where=str(path),
                     fix="Restore it from a backup. If there is none: hellofresh quarter restore --new-key",
                     code="no-escrow-key",
@@ -63,9 +63,9 @@ class Escrow:
 
     @classmethod
     def replace_lost_key(cls, workspace: Workspace) -> None:
-        """Make a new key where none is; raises UsageError if there is one."""
+        """Make a new key if none exists; raises UsageError if one does."""
         if workspace.escrow_key.exists():
-            raise UsageError("there is an escrow key", where=str(workspace.escrow_key), code="escrow-key-exists")
+            raise UsageError("an escrow key exists already", where=str(workspace.escrow_key), code="escrow-key-exists")
         cls.make_key(workspace)
 
     @staticmethod

@@ -128,7 +128,7 @@ def build_prospective(
     bundled = account.source == BUNDLED
     chosen, drawn = _draw(task, young, seed, 2 * cap, exposed)
     if len(chosen) < least:
-        what = f"{len(chosen)} undecided samples of {task.name} {quarter}, and at least {least} make a split"
+        what = f"{len(chosen)} undecided samples of {task.name} {quarter}, a split needs at least {least}"
         raise ReleaseError(what, fix="It is tried again with the next collection.", code="few-pending")
     withheld = task.public_type is not None and not texts and not bundled
     rows = _write_samples(workspace, quarter, task, chosen, withheld=withheld)

@@ -381,7 +381,7 @@ def _is_frozen(workspace: Workspace, folder: Path) -> bool:
         "is missing or has been changed, and the quarter has opened",
         where=str(changed[0]),
         expected="the file that was opened",
-        fix="Take it over from where it was published: hellofresh quarter restore --from TARGET",
+        fix="Restore it from where it was published: hellofresh quarter restore --from TARGET",
         code="damaged-release",
     )
 

@@ -183,6 +183,7 @@ class Release:
             of_class = defaultdict(list)
             for sample in ordered:
                 of_class[classes.get(sample.id)].append(sample.id)
+            # where in its class each sample is, 0 to 1: merged by it, classes take turns by their shares
             turns = {key: (n + 0.5) / len(ids) for ids in of_class.values() for n, key in enumerate(ids)}
             ordered.sort(key=lambda sample: turns[sample.id])
         return [sample for sample in ordered[:limit] if sample.id not in self.without_texts]
@@ -193,7 +194,7 @@ class Release:
         if not found:
             how = f"hellofresh hydrate --quarter {self.edition} --dump DIR --posts-from ..."
             raise ReleaseError(
-                f"the samples of {self.task.name} for {self.edition} hold ids and hashes, no texts",
+                f"the samples of {self.task.name} for {self.edition} have ids and hashes, but no texts",
                 fix=f"Fill the texts in: {how if self.edition.is_living else _IMPORT}",
                 code="no-texts",
             )
@@ -248,7 +249,7 @@ def _full_samples(
     for sample in found.values():
         if task.public(sample) != published.get(sample.id):
             raise ReleaseError(
-                f"sample {sample.id} has other texts than were released",
+                f"the texts of sample {sample.id} are not those released",
                 where=str(path),
                 expected="texts with the hashes of the public samples",
                 fix="Build the release again, or run 'hellofresh hydrate' again.",
@@ -263,7 +264,7 @@ def _check_hash(path: Path, manifest: Manifest) -> None:
     found = sha256_file(path) if path.is_file() else "no such file"
     if stated != found:
         raise ReleaseError(
-            f"the file is not the one that the manifest names ({found[:12]})",
+            f"the file is not the one in the manifest ({found[:12]})",
             where=str(path),
             expected=f"SHA-256 {stated}",
             fix="Build the release again, or restore the file: a prospective split cannot be drawn again.",

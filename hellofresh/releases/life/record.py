@@ -22,7 +22,7 @@ from hellofresh.releases.life.manifest import MANIFEST, Manifest, calendar_of, r
 from hellofresh.tasks.samples import Split
 
 WITNESS = "witness"
-"""The target of manifests whose hashes somebody else noted."""
+"""The target of manifests whose hashes others noted."""
 _WITNESS = re.compile(r"(?P<name>\w[\w@.-]*/[\w-]+(/prospective)?)=(?P<sha256>[0-9a-f]{64})", re.ASCII)
 Chain = tuple[str, ...]
 """SHA-256 of the versions of a manifest, the newest first."""
@@ -100,7 +100,7 @@ def record_publication(workspace: Workspace, target: str, folders: list[Path], m
 
 
 def record_witness(workspace: Workspace, named: str) -> str:
-    """Record a manifest's hash that somebody else noted, `RELEASE=SHA256`; gives the release's name.
+    """Record a manifest's hash that others noted, `RELEASE=SHA256`; gives the release's name.
 
     Raises:
         UsageError: if it is not of this form.
@@ -154,7 +154,7 @@ def _holds(folder: Path) -> bool:
 
 
 def has_opened(workspace: Workspace, folder: Path, manifest: Manifest, moment: datetime) -> bool:
-    """Whether samples are public at a moment: they were opened, or their day has come and nobody holds them back."""
+    """Whether samples are public at a moment: they were opened, or their day has come and they are not held back."""
     if manifest.dataset is not None or was_opened(workspace, folder, manifest):
         return True
     due = manifest.calendar is not None and moment >= calendar_of(manifest, folder).opens

@@ -142,7 +142,7 @@ def _check(reasons: Mapping[str, str], committed: Collection[str], where: str) -
             raise UsageError(
                 "not a reason for a takedown",
                 where=key,
-                expected=f"a line of 1 to {MAX_REASON} characters; everybody can read it, so it names nobody",
+                expected=f"a line of 1 to {MAX_REASON} characters; it is public, so do not name anybody",
                 code="bad-reason",
             )
 

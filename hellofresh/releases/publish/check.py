@@ -70,7 +70,7 @@ def check_publication(root: Path, moment: datetime) -> PublicationCheck:
         faults = [*_foreign(root, *made), *_differences(root, account, *made)]
     except (HelloFreshError, OSError, LookupError, TypeError, ValueError, pl.exceptions.PolarsError) as error:
         return PublicationCheck("", (f"cannot be made again ({type(error).__name__}: {error})",))
-    said = "card, Croissant, eval.yaml, account and tables are what the releases give, and nothing else is there"
+    said = "card, Croissant, eval.yaml, account and tables match the releases, and nothing else is there"
     added = ", ".join(name for name in OF_THE_HUB if (root / name).exists())
     said += f" (but {added}, which a hub adds)" if added else ""
     when = any(part.phase is not Phase.REVEALED for part in made[0])
@@ -117,7 +117,7 @@ def _corpus(root: Path, name: str, sha256: str) -> RetrievalCorpus | None:
 
 
 def _foreign(root: Path, parts: Iterable[PublishedPart], corpora: Iterable[SearchedCorpus]) -> Iterator[str]:
-    """Files and folders that belong to nothing, and files that are missing."""
+    """Files and folders that do not belong there, and files that are missing."""
     known = {ACCOUNT, "README.md", "croissant.json", "eval.yaml"}
     for part in parts:
         known |= {str(part.place / name) for name, _ in part.files()} | {str(part.table)}
@@ -130,9 +130,9 @@ def _foreign(root: Path, parts: Iterable[PublishedPart], corpora: Iterable[Searc
         if path.relative_to(root).parts[0] not in OF_THE_HUB
     }
     for name in sorted(known.symmetric_difference(name for name, is_folder in there.items() if not is_folder)):
-        yield f"{name!r} {'belongs to nothing' if name in there else 'is missing'}"
+        yield f"{name!r} {'does not belong here' if name in there else 'is missing'}"
     yield from (
-        f"the folder {name!r} belongs to nothing" for name in sorted(there) if there[name] and name not in folders
+        f"the folder {name!r} does not belong here" for name in sorted(there) if there[name] and name not in folders
     )
 
 
@@ -145,6 +145,7 @@ def _differences(
         if (root / one.table).is_file() and sha256_file(root / one.table) != named:
             yield f"{one.table} is not what its manifest names"
     with tempfile.TemporaryDirectory() as name:
+        # made once more, so that whatever differs is a fault; nothing is parsed that others wrote
         new, rows = Path(name), {}
         for part in parts:
             rows[part.place] = write_table(new / part.table, part.columns, part.rows())

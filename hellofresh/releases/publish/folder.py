@@ -107,7 +107,7 @@ def copy_file(source: Path, sha256: str, copy: Path) -> None:
         copy.chmod(0o644)
     if not copy.is_file() or sha256_file(copy) != sha256:
         raise ReleaseError(
-            "the file is not the one that the manifest names",
+            "the file is not the one in the manifest",
             where=str(source),
             expected=f"SHA-256 {sha256}",
             fix="Build the release again, or restore the file.",

@@ -113,7 +113,7 @@ class HubRepository:
             return ReleaseError(f"the token is not accepted ({status})", where=where, fix=fix, code="hub-token")
         if status == 404:
             fix = "Make it on the hub first, as a dataset; it can stay private until you have looked at it."
-            return ReleaseError("there is no such dataset repository", where=where, fix=fix, code="no-repository")
+            return ReleaseError("the dataset repository does not exist", where=where, fix=fix, code="no-repository")
         if status in (409, 412):
             what = f"somebody else has changed it since ({status})"
             fix = "Nothing was published. Review their change, then publish again."

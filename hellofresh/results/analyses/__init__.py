@@ -1,4 +1,4 @@
-"""Analyses of a quarter: one file a family of questions, each with a table and a figure.
+"""Analyses of a quarter: one file per family of questions, each with a table and a figure.
 
 They read the systems' outputs on a release (`Panel`), use the statistics of `hellofresh.stats`, and ask no model.
 `make_analyses` writes them to the workspace. Rendering figures needs the extra `analyse`.

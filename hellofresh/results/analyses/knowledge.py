@@ -68,7 +68,7 @@ def _swept(panel: Panel) -> Sequence[Mapping[str, System]]:
     "known-when",
     "What is known when",
     "How well does a system do with what was known at a given moment?",
-    "One small panel per system, {metric} by the moment up to which it searched, on the samples that it judged at "
+    "One small panel per system, {metric} by the moment up to which it searched, on the samples that it answered at "
     "every moment, with 95% intervals. The table has each step to the next moment with its paired interval, adjusted "
     "for all steps. A step up is what could be learnt in between; after the decision it may be the answer itself. If a "
     "system answered that it is too early to tell, the table counts such answers, and all are scored as forecasts.",
@@ -78,7 +78,7 @@ def known_when(panel: Panel) -> AnalysisResult:
     swept = _swept(panel)
     if not swept:
         return missing(
-            "No system has searched up to several instants; run one with each of --set before=post, note and decision."
+            "No system has searched up to different times; run one with each of --set before=post, note and decision."
         )
     result, steps = Findings(panel), sum(len(its) - 1 for its in swept)
     if any(system.headline.too_early.any() for its in swept for system in its.values()):
@@ -91,7 +91,7 @@ def known_when(panel: Panel) -> AnalysisResult:
     for its in swept:
         _add_instants(result, panel, its, steps)
     if not result.marks:
-        return missing("No system judged the same samples of both classes up to several instants.")
+        return missing("No system answered the same samples of both classes with searches up to different times.")
     across = Axis("what could be known", intervals=False)
     title, of_shares = panel.task.headline.title, panel.task.headline.limits == (0.0, 1.0)
     up = Axis.share(title, result.marks, ticks=5) if of_shares else Axis(title, digits=1, ticks=5)
@@ -130,12 +130,12 @@ def memory(panel: Panel) -> AnalysisResult:
                 cells |= {f"{name}_n": int((both & side).sum())}
                 cells |= limited(f"gain_{name}", gain.difference, gain.interval)
             row = {**about(system), **cells, "metric": metric.name, **limited("memory", apart, made)}
-            more = f"gain {gains[0].difference:+.3f} until the cutoff, {gains[1].difference:+.3f} after it"
+            more = f"gain {gains[0].difference:+.3f} before the cutoff, {gains[1].difference:+.3f} after it"
             result.add(row, made, Mark(system.name, "", apart, made.low, made.high, made.n, more=more, row=system.name))
     if not result.marks:
         why = "No system that searches has samples on both sides of a known cutoff, and the same model without search."
         return missing(why)
-    axis = Axis(f"gain in {metric.title} by search, after minus until the cutoff", zero=True)
+    axis = Axis(f"gain in {metric.title} by search, after minus before the cutoff", zero=True)
     return result.drawn(Chart("intervals", axis), most=12)
 
 

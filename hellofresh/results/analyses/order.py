@@ -35,7 +35,7 @@ _REGIMES = ("zero-shot", "web-search", "placebo")
     "ranking",
     "Ranks",
     "Which systems are significantly better than which, and does the order hold over time?",
-    "Each system's rank by {metric} on the samples that all judged, with the ranks that the data allow: from one "
+    "Each system's rank by {metric} on the samples that all answered, with the ranks that the data allow: from one "
     "more than the number of significantly better systems to the number of systems that are not significantly "
     "worse. Systems of one tie group do not differ significantly from the best of the group, after adjustment "
     "for all pairs. Baselines, controls and smoke tests are in the table without a rank. The table also has "
@@ -131,7 +131,7 @@ def _about_quarters(panel: Panel, over: OverQuarters) -> list[str]:
     if over.excess_p is not None:
         lines.append(
             "Is a hard quarter equally hard for every system? The differences exceed sampling with "
-            f"p = {over.excess_p:.2f}; a small p speaks against comparing quarters this way."
+            f"p = {over.excess_p:.2f}; a small p is evidence against comparing quarters so."
         )
     if over.few:
         lines.append("The limits of adjusted scores rest on few quarters and are rough.")
@@ -153,11 +153,11 @@ def temporal_consistency(panel: Panel) -> AnalysisResult:
         return missing(f"All samples are of one {panel.task.period_kind}; two are needed to see a change.")
     if not panel.systems:
         return missing(NO_SYSTEM)
-    about_gaps = "A period in which a system judged samples of only one class has no score."
+    about_gaps = "A period in which a system answered samples of only one class has no score."
     result = Findings(panel, notes=[about_gaps])
     short = {period: period.rsplit("-", 1)[-1] for period in periods}  # without the year: `W14`, `04`
     for system in panel.systems:
-        regime = "a rule without a language model" if system.regime in {"none", ""} else system.regime
+        regime = "no language model" if system.regime in {"none", ""} else system.regime
         for period in periods:
             found = measure(panel, system.headline, panel.periods == period)
             if found is not None:
@@ -165,7 +165,7 @@ def temporal_consistency(panel: Panel) -> AnalysisResult:
                 row = {**about(system), "period": period, **found.cells}
                 result.add(row, found.interval, replace(mark, at=short[period]))
     if not result.rows:
-        return missing("No system judged samples of both classes in any period.")
+        return missing("No system answered samples of both classes in any period.")
     periods_of = {
         day: panel.task.period_kind.of(datetime(day.year, day.month, day.day, tzinfo=UTC))
         for day in panel.task.rule_changes
@@ -222,7 +222,7 @@ def cost(panel: Panel) -> AnalysisResult:
     "agreement",
     "Agreement between systems",
     "Do different systems give the same answers?",
-    "Cohen's kappa of each pair, on the samples that both judged, for their leaderboard rows; the best first. 1 "
+    "Cohen's kappa of each pair, on the samples that both answered, for their leaderboard rows; the best first. 1 "
     "is the same answer everywhere, 0 is what chance would give two systems with these shares of answers, "
     "below 0 is less than chance. None and blocked count as answers of their own here. The table also has the "
     "raw agreement, and intervals for both.",
@@ -252,5 +252,5 @@ def agreement(panel: Panel) -> AnalysisResult:
         kappa = limited("kappa", agreed.kappa, agreed.kappa_interval)
         result.add({**names, "n": made.n, "clusters": made.clusters, **share, **kappa}, made, *marks)
     if not result.rows:
-        return missing("No two systems judged the same samples.")
+        return missing("No two systems answered the same samples.")
     return result.drawn(Chart("pairs", Axis("Cohen's kappa", 0, 1)))

@@ -59,8 +59,8 @@ def _both(panel: Panel, said: PromptOutputs, where: Where | None = None) -> Sequ
     "precision-recall",
     "Precision and recall of every prompt",
     "Do prompts trade precision for recall, or is one better at both?",
-    "One panel per system, one mark per prompt, with the ellipse that holds precision and recall together with "
-    "a probability of 95%; dotted lines join points of equal F1. Ellipses along a dotted line trade one for "
+    "One panel per system, one mark per prompt, with an ellipse that contains precision and recall jointly "
+    "with 95% probability; dotted lines join points of equal F1. Ellipses along a dotted line trade one for "
     "the other; one that lies further up and right is better at both. With few samples an ellipse may reach "
     "beyond the square.",
 )
@@ -220,7 +220,7 @@ def _half(half: str, found: Sequence[Measure | None]) -> dict[str, Cell]:
     "silence",
     "No answer and blocked",
     "How often does a system give no readable answer, or refuse to answer?",
-    "Shares of the samples judged, for each system's leaderboard row; the table has every prompt. Both count "
+    "Shares of the samples answered, for each system's leaderboard row; the table has every prompt. Both count "
     "as wrong in every score, so a system that often gives no answer scores lower than its answers alone "
     "would. A vote has no answer where prompts tie.",
 )
@@ -294,7 +294,7 @@ def _compare_regimes(panel: Panel, first: str, second: str) -> Sequence[_Pair]:
     "search-gain",
     "Gain by web search",
     "How much does web search improve a system, on the same samples?",
-    "One row per system and prompt: {metric} with web search minus that without, on the samples judged both ways, "
+    "One row per system and prompt: {metric} with web search minus that without, on the samples answered both ways, "
     "with the interval of the paired difference, adjusted for all rows. Right of the dashed line search helps. The "
     "table has the p-value of each row, alone and adjusted for all rows (Bonferroni).",
 )
@@ -302,7 +302,7 @@ def search_gain(panel: Panel) -> AnalysisResult:
     """What searching the web adds, prompt by prompt."""
     pairs = _compare_regimes(panel, _SEARCH, _BASE)
     if not pairs:
-        return missing("No system has judged the same samples with web-search and zero-shot.")
+        return missing("No system has answered the same samples with web-search and zero-shot.")
     result = Findings(panel)
     for system, said, found in pairs:
         made = found.interval
@@ -326,7 +326,7 @@ def _gain_mark(who: str, series: str, found: Comparison, *, row: str, panel: str
     "placebo",
     "Placebo",
     "Does the content of the pages help, or only a longer prompt?",
-    "{metric} of each system without further texts (zero-shot), with texts that have nothing to do with the sample "
+    "{metric} of each system without further texts (zero-shot), with texts unrelated to the sample "
     "(placebo) and with search results (web-search), all on the same samples. The gain of web-search over "
     "placebo is due to the content of the pages. Each interval is of one score; the table has the paired "
     "differences, which are more precise.",
@@ -356,7 +356,7 @@ def placebo(panel: Panel) -> AnalysisResult:
             row = {**about(system), **found.cells, **ahead}
             result.add(row, found.interval, found.mark(system.label, system.regime))
     if not result.marks:
-        return missing("The regimes of each system judged different samples.")
+        return missing("The regimes of each system answered different samples.")
     axis = Axis(panel.task.headline.title)
     return result.drawn(Chart("intervals", axis, series=Series("regime", regimes)), order="label")
 
@@ -387,7 +387,7 @@ def category_gains(panel: Panel) -> AnalysisResult:
         and not panel.is_one_class(where)
     ]
     if not cells:
-        return missing(f"No system has judged {LEAST_SAMPLES} samples both with {_BASE} and otherwise.", notes)
+        return missing(f"No system has answered {LEAST_SAMPLES} samples both with {_BASE} and otherwise.", notes)
     result = Findings(panel, notes=notes)
     for cell in cells:
         _add_gain(result, panel, *cell, together=len(cells))

@@ -53,7 +53,7 @@ _PLAIN_WORDS = frozenset(
     makes making means might never often other people person quite rather really right should since small still
     taken their there these thing things think those three through today under until using where which while
     whole whose within without world would years
-    """.split()  # noqa: SIM905 - a list of so many words takes a line each
+    """.split()  # noqa: SIM905 - in a list each of these words would take a line
 )
 
 # By factor, the slice of each sample, None for samples that belong to none. A sample may be in one of each factor.
@@ -89,7 +89,7 @@ def by_subgroup(panel: Panel) -> AnalysisResult:
                 mark = found.mark(system.name, system.name, row=part.row, panel=part.factor)
                 result.add(row, found.interval, mark)
     if not result.rows:
-        return missing("No system judged samples of two classes in any part.", notes)
+        return missing("No system answered samples of two classes in any part.", notes)
     return result.by_factor(Axis(panel.task.headline.title), (part.factor for part in parts))
 
 
@@ -124,7 +124,7 @@ def slices(panel: Panel) -> AnalysisResult:
             mark = found.mark(system.name, system.name, row=f"{name} (n = {samples})", panel=factor, more=balance)
             result.add({**about(system), **kind, **found.cells}, found.interval, mark)
     if not result.rows:
-        return missing(f"No system judged {_LEAST_ASKED} samples of a kind.")
+        return missing(f"No system answered {_LEAST_ASKED} samples of a kind.")
     if panel.without_texts.any():
         result.notes.append(f"{int(panel.without_texts.sum())} samples without texts are left out of slices by text.")
     axis = Axis.share(panel.task.headline.title, result.marks)
@@ -237,8 +237,8 @@ class _Factor:
     "Samples are split into quarters by how much supports the decision: votes on a note, how clear they were, the "
     "share of readers whom X drew (others are volunteers), accounts that would flip the label; later edits that an "
     "accepted edit survived, time until a rejected one was reverted, length of the paragraph. Quarters are "
-    "taken within each class, because notes rated helpful have more votes and the number alone would give the "
-    "label away; the quarters of all notes, as HelloFresh (2024) took them, are the last factor, with their shares of "
+    "taken within each class, because notes rated helpful have more votes and the number alone would reveal the "
+    "label; the quarters of all notes, as HelloFresh (2024) took them, are the last factor, with their shares of "
     "helpful notes. A system that does better in the highest quarter than in the lowest finds clear cases easier.",
 )
 def votes(panel: Panel) -> AnalysisResult:
@@ -271,7 +271,7 @@ def votes(panel: Panel) -> AnalysisResult:
         axis = Axis.share(factor.metric.title, result.marks[before:])
         charts.append(Chart("intervals", axis, series=Series("quarter", _QUARTERS), panel=factor.name))
     if not result.rows:
-        return missing("No system judged samples of both classes.")
+        return missing("No system answered samples of both classes.")
     if "survived_edits" in panel.task.label_facts:
         whole = "Releases hold the paragraph that was edited, not its article"
         result.notes.append(f"{whole}, so length is that of the paragraph.")
@@ -346,7 +346,7 @@ def contamination(panel: Panel) -> AnalysisResult:
     if not result.marks:
         return result.missing("No system has samples on both sides of a known knowledge cutoff.")
     metric, sides = panel.task.headline.title, Series("samples", tuple(_SIDES.values()))
-    gap = Axis(f"{metric} until minus after the cutoff", zero=True, ticks=5)
+    gap = Axis(f"{metric} before minus after the cutoff", zero=True, ticks=5)
     return result.drawn(
         Chart("intervals", Axis(metric, ticks=5), series=sides, panel=_CUTOFF[0]),
         Chart("intervals", gap, panel=_CUTOFF[1]),
@@ -389,7 +389,7 @@ def _add_sides(result: Findings, system: System) -> None:
     "Balanced accuracy (the mean share of each class that is found) of a classifier on word counts, less chance, which "
     "is 1 over the number of classes. It learns from four fifths of the samples and predicts the other fifth; samples "
     "of one group are always on the same side. Above 0, style or topic hints at the label, and a system that is not "
-    "clearly better may have learnt no more. A part that predicts well alone may give the label away.",
+    "clearly better may have learnt no more. A part that predicts well alone may reveal the label.",
 )
 def text_alone(panel: Panel) -> AnalysisResult:
     """What a cross-fitted linear classifier on TF-IDF of words and word pairs reaches over chance."""

@@ -42,7 +42,7 @@ _COSTS = (0.1, 0.25, 0.5, 0.75, 0.9)
     "Probabilities and intercepts",
     "Do systems give higher probabilities to notes that people who disagree found helpful?",
     "Spearman's rank correlation of each system's probability of the second class with what ratings say of the sample, "
-    "on the samples that all ranked systems judged. It separates systems that choose alike: a clear case should have a "
+    "on the samples common to all ranked systems. It separates systems that choose alike: a clear case should have a "
     "higher probability than a narrow one. A system without probabilities is ranked by its choices, which have two "
     "values only, so that it can hardly reach more than 0.87; a missing answer has the rank at the wrong end. The "
     "table also has each system's difference from the best, adjusted for all pairs.",
@@ -55,7 +55,7 @@ def intercepts(panel: Panel) -> AnalysisResult:
     metric, field = metrics[0], fields_of(panel)[0]
     where = field.where & np.isfinite(panel.known(metric.fact))
     if not field.systems or not where.any():
-        return missing("No ranked system judged samples whose ratings are known.")
+        return missing("No ranked system answered samples whose ratings are known.")
     tables = panel.tables([system.headline for system in field.systems], where, metric)
     apart, best = all_differences(tables, metric), int(metric.value(tables.sum(axis=1)).argmax())
     result = Findings(panel)
@@ -92,7 +92,7 @@ def difficulty(panel: Panel) -> AnalysisResult:
     wrong = np.array([np.where(one.headline.asked, one.headline.answers != panel.labels, np.nan) for one in models])
     where = np.isfinite(wrong).all(axis=0)
     if where.sum() < LEAST_SAMPLES:
-        return missing(f"Fewer than {LEAST_SAMPLES} samples were judged by all models.")
+        return missing(f"Fewer than {LEAST_SAMPLES} samples were answered by all models.")
     halves = [wrong[start::2].mean(axis=0) for start in (0, 1)]
     known = {"the other half of the models": halves[1]}
     known |= {name: values for name, values in known_of_samples(panel).items() if np.isfinite(values[where]).any()}
@@ -136,7 +136,7 @@ def _delay(sample: Sample) -> float:
     "robustness",
     "Labels that few could flip",
     "Would scores and ranks be the same without labels that a few accounts could flip?",
-    "{metric} of each ranked system on the samples that all judged and whose label takes at least that many accounts "
+    "{metric} of each ranked system on the samples that all answered and whose label takes at least that many accounts "
     "to flip. At 0 these are all labels with a known cost; from 1 on, labels that the rules themselves do not give are "
     "left out. Then classes are no longer balanced, so compare ranks before values. The table also has the "
     "distribution of costs. Notes count the cheapest kind of accounts, and 65 means more than 64. Edits count editors "

@@ -49,7 +49,7 @@ def prompts(split: BoardSplit) -> Iterator[PromptRow]:
 
 
 def questions(split: BoardSplit) -> Iterator[QuestionRow]:
-    """What stands before the instruction, for each sample whose texts are at hand."""
+    """What precedes the instruction, for each sample whose texts are available."""
     for number, frame in enumerate(_frames(split)):
         task = get_task(split.place.task)
         for sample in split.full:
@@ -104,7 +104,7 @@ def _step(sample: str, origin: str, place: int, event: Event) -> TranscriptStep:
                 problem=event.problem,
             )
         case NotedEvent(name="picture"):
-            # What stands in a post's picture is the post's, and who is in it is nobody's business.
+            # Text in a post's picture belongs to the post; the people in it are private.
             shown = {name: event.values[name] for name in _OF_PICTURES if name in event.values}
             return replace(step, name=event.name, text=canonical_json(shown))
         case NotedEvent():

@@ -224,7 +224,7 @@ def _noted(split: BoardSplit, notes: list[str]) -> BoardSplit:
     place, kind = split.place, TASKS[split.place.task].sample_type if split.place.task in TASKS else object
     if missing := sum(not isinstance(sample, kind) for sample in split.full):
         what = f"{missing:,} of {len(split.full):,} samples have no texts here"
-        notes.append(f"{place.task} {place.edition}: {what}, and figures on texts leave them out")
+        notes.append(f"{place.task} {place.edition}: {what}, so figures on texts leave them out")
     return split
 
 

@@ -86,7 +86,7 @@ def periods(split: BoardSplit) -> Iterator[release_rows.PeriodBalance]:
 
 
 def funnel(split: BoardSplit) -> Iterator[release_rows.FunnelStep]:
-    """One row a step, from rows in to candidates kept, in the order in which the filters apply."""
+    """One row per step, from rows in to candidates kept, in the order in which the filters apply."""
     manifest = split.place.manifest
     counted = manifest.collection.funnel
     steps = [

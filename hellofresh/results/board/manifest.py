@@ -160,7 +160,7 @@ class BoardFiles:
         if not path.is_file():
             raise damaged(path, "the file is missing")
         if sha256_file(path) != self.manifest.hashes.get(path.name):
-            raise damaged(path, "the file is not the one that the board's manifest names")
+            raise damaged(path, "the file differs from the one in the board's manifest")
         try:
             return opened(path)
         except BadTableError as error:

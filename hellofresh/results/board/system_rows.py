@@ -18,7 +18,7 @@ class Participant(SystemId):
 
     Attributes:
         entered: the day on which its predictions came in or its run was started (`2026-11-21`), empty if not known.
-        judged, samples: samples that it judged, and samples there are; 0 judged before its predictions may be used.
+        judged, samples: samples that it answered, and samples there are; 0 judged before its predictions may be used.
     """
 
     entered: str
@@ -63,7 +63,7 @@ class SystemFacts:
         origin: the entry's.
         entered: the day on which its predictions came in or its run was started (`2026-11-21`), empty if not known.
         contamination: whether it may have seen outcomes: possible, unlikely or unknown, by its knowledge cutoff and the
-            quarter's first day; impossible where nobody had decided anything.
+            quarter's first day; impossible where nothing had been decided.
         hollow: uploaded to a main split whose answers are public elsewhere: they may have been looked up.
         prompts: names of the prompts, joined by commas.
         judged: samples.
@@ -150,7 +150,7 @@ class Mistakes:
 
     Attributes:
         origin: the entry's.
-        n, wrong: samples judged, and those without the right answer.
+        n, wrong: samples answered, and those without the right answer.
         compared: its errors on samples that other ranked systems judged too.
         others_right: those of them that more than half of these others got right.
     """

@@ -160,12 +160,12 @@ def judged_answers(split: BoardSplit) -> pl.DataFrame:
 
 
 def _tally(judged: pl.DataFrame) -> pl.DataFrame:
-    """By sample, how many of the systems that are ranked judged it, and how many were right."""
+    """By sample, how many of the systems that are ranked answered it, and how many were right."""
     return judged.filter("ranked").group_by("id").agg(pl.len().alias("judged"), pl.col("right").sum().alias("rights"))
 
 
 def _compared(judged: pl.DataFrame) -> pl.DataFrame:
-    """By system: its errors on samples that other ranked systems judged, and those that most of them got right."""
+    """By system: its errors on samples that other ranked systems answered, and those that most of them got right."""
     wrong = judged.filter(~pl.col("right")).join(_tally(judged), on="id")
     others = wrong.with_columns(pl.col("judged").cast(pl.Int64) - pl.col("ranked").cast(pl.Int64))
     most = 2 * pl.col("rights").cast(pl.Int64) > pl.col("judged")
@@ -173,7 +173,7 @@ def _compared(judged: pl.DataFrame) -> pl.DataFrame:
 
 
 def tallies(split: BoardSplit) -> Mapping[str, tuple[int, int]]:
-    """By sample, how many of the systems that are ranked judged it, and how many were right."""
+    """By sample, how many of the systems that are ranked answered it, and how many were right."""
     unjudged = {sample.id: (0, 0) for sample in split.samples}
     if split.shown:
         rows = _tally(judged_answers(split)).select("id", "judged", "rights").iter_rows()
@@ -208,7 +208,7 @@ def shares(split: BoardSplit) -> Iterator[system_rows.AnswerShare]:
 
 
 def agreements(split: BoardSplit) -> Iterator[system_rows.AgreementRow]:
-    """All pairs of participants on the samples that both judged; empty once labels are shown."""
+    """All pairs of participants on the samples that both answered; empty once labels are shown."""
     origins = [] if split.shown else [row["origin"] for row in split.systems][:_MOST_COMPARED]
     ids = [sample.id for sample in split.samples]
     said: dict[str, NDArray[np.int8]] = {}

@@ -52,7 +52,7 @@ class Axis:
     intervals: bool = True
 
     def text(self, value: float) -> str:
-        """A value as a tooltip tells it."""
+        """A value as a tooltip shows it."""
         if math.isnan(value):
             return "unknown"
         return f"{value:.0f}" if self.whole else f"{value:.{self.digits}f}".replace("-", "\N{MINUS SIGN}")
@@ -175,7 +175,7 @@ class Figure:
 
     @property
     def narrow_columns(self) -> int:
-        """How many charts stand side by side on a narrow screen: two of those that name neither rows nor places."""
+        """How many charts are side by side on a narrow screen: two of those that name neither rows nor places."""
         return 2 if self.by_system and self.charts[0].kind != "intervals" and not self.charts[0].places else 1
 
     @property

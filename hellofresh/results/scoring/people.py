@@ -46,7 +46,7 @@ SINGLE_PERSON, VOTE_OF_THREE = "people/single", "people/vote"
 
 
 def people_rows(panel: Panel, answers: Sequence[PersonAnswer]) -> Iterator[PeopleRow]:
-    """Both tables: a single person, the vote, then systems that judged all these samples, the best first.
+    """Both tables: a single person, the vote, then systems that answered all these samples, the best first.
 
     Args:
         panel: the split, with labels.

@@ -48,7 +48,7 @@ def check_published(
         submissions.is_dir()
     ):
         raise ReleaseError(
-            f"there is no folder of submissions, and {len(gone)} of them are published, such as {gone[0]}",
+            f"the folder of submissions is missing, but {len(gone)} are published, such as {gone[0]}",
             where=str(submissions),
             expected="the folder with the submissions: its absence is not a withdrawal",
             fix="Restore it. If it has moved: hellofresh submission list --folder DIR",
@@ -58,7 +58,7 @@ def check_published(
     listed = manifest.file(path.name)
     if found and (listed is None or sha256_file(path) != listed.sha256):
         raise ReleaseError(
-            f"the file is not the one that the manifest names, and differs from what {found[0][0]} answered",
+            f"the file is not the one in the manifest, and differs from what {found[0][0]} answered",
             where=str(path),
             expected="the predictions that were published",
             fix="Restore the file from a backup or from the publication.",
@@ -128,7 +128,7 @@ def _differences(
 
 
 def _is_submission(origin: str) -> bool:
-    """Whether an entry was handed in: its origin names a team's folder and a system's, a run's only one."""
+    """Whether an entry was submitted: its origin names a team's folder and a system's, a run's only one."""
     return "/" in origin
 
 

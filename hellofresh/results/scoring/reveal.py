@@ -113,7 +113,7 @@ def _prediction_rows(
 
 
 def _published(output: Output, *, quotes: bool) -> dict[str, object]:
-    """What an output says; but for the label, fields that say nothing are left out."""
+    """What an output says; except for the label, empty fields are left out."""
     said: dict[str, object] = {"sources": list(output.sources)}
     if isinstance(output, Choice):
         said |= {"probabilities": list(output.probabilities), "certainty": output.certainty}
@@ -129,7 +129,7 @@ def _published(output: Output, *, quotes: bool) -> dict[str, object]:
 def _write(
     workspace: Workspace, published: Published, stage: str | None, tables: dict[str, list[dict[str, object]]]
 ) -> int | None:
-    """Write what is other than the manifest says; the manifest's new version, or None where nothing is.
+    """Write what differs from the manifest; the manifest's new version, or None if nothing differs.
 
     `stage` built the release; a prospective split is built once, by none.
     """

@@ -101,7 +101,7 @@ def score_quarter(
     split is scored once it is resolved, on the decided samples.
 
     Args:
-        submissions: folder of what was handed in.
+        submissions: folder of submissions.
         moment: the time that counts as now.
         changes: entries whose published predictions may go, change or be added.
 
@@ -213,7 +213,7 @@ def score_submission(
     Raises:
         SubmissionError: before the deadline, so that none can try what scores well; and before the reveal, unless
             in private.
-        DataError: if the labels are not at hand.
+        DataError: if the labels are not available.
     """
     moment = moment or now()
     scores: list[Score] = []
@@ -247,7 +247,7 @@ def score_submission(
 
 
 def beside_others(workspace: Workspace, release: Release, labels: Mapping[str, Label], origin: str) -> list[Score]:
-    """The headline metric of a run in the whole edition, then those of others on the samples that it judged, the best
+    """The headline metric of a run in the whole edition, then those of others on the samples that it answered, the best
     first: of the baselines that were run and, if it judged all, of all that was scored before, such as people and
     published systems.
 

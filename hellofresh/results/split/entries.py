@@ -68,7 +68,7 @@ class Entry(SystemId):
 
 
 def run_records(workspace: Workspace, release: Release, split: str) -> tuple[list[tuple[Path, RunRecord]], list[str]]:
-    """Finished runs on this release: for each system the one that judged most samples, the newest among equals."""
+    """Finished runs on this release: for each system the one that answered most samples, the newest among equals."""
     best: dict[tuple[str, ...], tuple[tuple[int, int], Path, RunRecord]] = {}
     notes = []
     here = (release.task.name, str(release.edition), split)
@@ -80,7 +80,7 @@ def run_records(workspace: Workspace, release: Release, split: str) -> tuple[lis
         if regime is not None and regime.gives not in (Output, release.task.output):
             continue  # responses are rated instead of scored
         if record.samples_sha256 != release.samples_sha256:
-            notes.append(f"{folder.name} was run on other samples than are released now, and is left out")
+            notes.append(f"{folder.name} was run on other samples than those released now, so it is left out")
             continue
         key = record.system
         rank = (record.judged, record.number)
@@ -255,7 +255,7 @@ def _voted(repetitions: Sequence[Mapping[str, Outputs]], classes: int) -> dict[s
 
 
 def _with_majority(outputs: Mapping[str, Outputs]) -> Mapping[str, Outputs]:
-    """The prompts' outputs and, over the samples that every prompt judged, the vote of their choices.
+    """The prompts' outputs and, over the samples that every prompt answered, the vote of their choices.
 
     Without choices there is no vote, and the first prompt is the headline.
     """

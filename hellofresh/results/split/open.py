@@ -121,12 +121,12 @@ def _refuse_strays(workspace: Workspace, splits: Sequence[Published]) -> list[st
     for _, path in score_files(workspace):
         if path not in scores:
             fix = "Remove it, or move it elsewhere."
-            raise DataError("scores of no edition that was released", where=str(path), fix=fix, code="stray-scores")
+            raise DataError("scores of an edition that was not released", where=str(path), fix=fix, code="stray-scores")
     parts = [judgements_file(workspace, one, kind, part, private=side)
              for one in editions for kind in Split for part in get_args(Part) for side in sides]  # fmt: skip
     there = {path for folder in {path.parent for path in parts} for path in folder.glob("*") if path.is_file()}
     names = sorted(path.relative_to(workspace.root).as_posix() for path in there.difference(parts))
-    return [f"{name} belongs to no edition that was released, and is not read" for name in names]
+    return [f"{name} belongs to no released edition, so it is not read" for name in names]
 
 
 def open_each(splits: ScoredSplits) -> Iterator[BoardSplit]:
@@ -193,9 +193,9 @@ class BoardSplit:
         said: the judgements of its samples, millions of rows that are read anew for each question.
         numbers: what metrics are means of.
         receipts: of submissions.
-        waiting: who handed predictions in that are not used before the deadline.
+        waiting: who submitted predictions, which are not used before the deadline.
         samples: as they are published; of a resolved prospective split those that were decided.
-        full: the same with their texts, where these are at hand.
+        full: the same with their texts, where these are available.
         labels: by sample id, where they are shown.
         shown: whether labels are public, or the board is the maintainers' own.
         withheld: whether texts are.
@@ -206,7 +206,7 @@ class BoardSplit:
         counts: by period, its candidates by label, where these are public, or the board is the maintainers' own.
         corpora: the corpora that its samples search.
         study: the closed study of its responses, None if there is none or labels are secret.
-        people: what people predicted, None if nobody was asked.
+        people: what people predicted, None if people were not asked.
     """
 
     workspace: Workspace
@@ -319,7 +319,7 @@ def _with_samples(bare: BoardSplit, files: StudyFiles, *, shown: bool) -> BoardS
         shown, withheld = manifest.resolved is not None, manifest.withheld
         drawn = place.release(workspace, task).samples
         samples = full = [sample for sample in drawn if sample.id in labels or not shown]
-        published = task.public_type or task.sample_type  # as it is already where texts are not at hand
+        published = task.public_type or task.sample_type  # as it is already without texts
         if withheld:
             samples = [sample if isinstance(sample, published) else task.public(sample) for sample in full]
     # Outputs on samples that were taken down or never decided do not count.
@@ -366,7 +366,7 @@ def due_ids(
     """The ids that predictions must have: keys, ids, and whether these were taken down; of all splits that take or
     took predictions.
 
-    With them and the days of each split the site checks what is handed in by the same rules as the command line,
+    With them and the days of each split the site checks submissions by the same rules as the command line,
     without the releases. Ids are there from the opening on; quarters of early versions say nothing of their days.
 
     Raises:

@@ -200,7 +200,7 @@ class Panel:
 
     Attributes:
         task, edition, split, bundled: of the release; the task as it is scored on the split.
-        samples: the samples, with texts where they are at hand.
+        samples: the samples, with texts where they are available.
         without_texts: shape (n,), where they are not.
         labels: shape (n,), the class of each sample; 0 where the task has no classes.
         facts: facts of labels, one mapping per sample.

@@ -2,7 +2,7 @@
 
 A response's number is the mean of its ratings with their weights; for a criterion about links it is the mean over its
 links, and the response weighs as much as it has links. A skipped criterion counts as the rubric says.
-A study of responses in runs is for judges that are no people. Where people rated the same samples already, theirs is
+A study of responses in runs is for judges that are not people. Where people rated the same samples already, theirs is
 the study, and judges join it.
 """
 
@@ -140,7 +140,7 @@ def rated_entries(study: RatedStudy, task: Task, kind: JudgeKind, criterion: Cri
             regime="not stated",
             smoke_test=False,
             knowledge_cutoff="unknown",
-            about=f"Its responses were rated by {study.rubric.title.lower()}.",
+            about=f"Its responses were rated by this rubric: {study.rubric.title}.",
             origin=f"{study.files.edition}/{system}",
             outputs={SINGLE: outputs[system]},
             numbers={SINGLE: {task.headline.name: numbers[system]}},

@@ -119,11 +119,11 @@ class PromptSet:
         """The same set with `TOO_EARLY` as one more answer: at the end of each list of decisions, else in a sentence.
 
         Raises:
-            PromptError: if the set asks for no choice.
+            PromptError: if the set does not ask for a choice.
         """
         if not self.answers:
             raise PromptError(
-                f"asks for no choice, so it cannot offer {TOO_EARLY.lower()!r}",
+                f"does not ask for a choice, so it cannot offer {TOO_EARLY.lower()!r}",
                 where=self._where,
                 fix="Leave out --set early=true.",
                 code="no-answers",
@@ -271,11 +271,11 @@ class _RegimeFile(Strict):
     def _whole(self) -> _RegimeFile:
         if self.like is not None:
             if self.model_fields_set != {"like"}:
-                raise ValueError("nothing stands beside 'like'")
+                raise ValueError("no other key is allowed beside 'like'")
         elif self.frame is None:
             raise ValueError("a frame is needed, or 'like' with the name of another regime")
         elif (self.prompts is None) == (self.prompts_from is None):
-            raise ValueError("one of 'prompts' and 'prompts_from' is needed, and not both")
+            raise ValueError("set either 'prompts' or 'prompts_from', not both")
         return self
 
 
@@ -449,7 +449,7 @@ def _prompt_set(parsed: _SetFile, regime: str, where: str) -> PromptSet:
         raise _bad_reference(regime, table.prompts_from, where)
     ids = [prompt.id for prompt in listed]
     if len(set(ids)) < len(ids):
-        raise PromptError(f"{regime}: a prompt id is there twice", where=where, code="duplicate-id")
+        raise PromptError(f"{regime}: a prompt id appears twice", where=where, code="duplicate-id")
     answers = {"classes": get_task(parsed.task).classes, "none": ()}.get(table.answers or parsed.answers, YES_OR_NO)
     own, either = {"question": parsed.question or get_task(parsed.task).question}, ""
     if answers:
@@ -476,9 +476,9 @@ def _refuse_inline(texts: Mapping[str, str], regime: str, where: str) -> None:
         for slot in (match[2] for part in parts for match in _PLACE.finditer(part)):
             if slot and slot not in _WITHIN_A_LINE:
                 raise PromptError(
-                    f"{regime}, {name}: the slot {{{slot}}} does not stand alone on its line",
+                    f"{regime}, {name}: the slot {{{slot}}} is not alone on its line",
                     where=where,
-                    fix="Put it on a line of its own, where what it holds is fenced.",
+                    fix="Put it on a line of its own, where its content is fenced.",
                     code="slot-within-line",
                 )
 
@@ -495,9 +495,9 @@ def _followed(parsed: _SetFile, regime: str, name: str | None, where: str) -> _R
 
 def _bad_reference(regime: str, name: str | None, where: str) -> PromptError:
     return PromptError(
-        f"regimes.{regime} takes from {name!r}, which has nothing of its own to give",
+        f"regimes.{regime} copies {name!r}, which is missing or itself copies another",
         where=where,
-        expected="the name of a regime in the same file that stands by itself",
+        expected="the name of a regime in the same file with texts of its own",
         code="bad-reference",
     )
 

@@ -97,7 +97,7 @@ def faults(
     if text.casefold().startswith(_REMARKS):
         found.append("it begins with a remark about itself")
     if any(_likeness(text, other) >= _NEAR_COPY for other in taken):
-        found.append("it is nearly the same as an instruction that is there already")
+        found.append("it is nearly the same as an existing instruction")
     return found
 
 

@@ -59,7 +59,7 @@ def web_of(case: Case) -> Web:
         RunError: if it has none.
     """
     if case.web is None:
-        raise RunError("a regime that searches was given no web access", where=case.sample.id, code="no-web")
+        raise RunError("a regime that searches has no web access", where=case.sample.id, code="no-web")
     return case.web
 
 

@@ -150,10 +150,11 @@ def _probabilities(answer: Answer, answers: Sequence[str]) -> tuple[float, ...]:
     if not chances.keys() >= set(answers):
         return ()
     if len(answers) == 2:
+        # a logistic function of the difference keeps digits that a quotient of tiny chances would lose
         odds = chances[answers[0]] - chances[answers[1]]
         positive = 0.0 if odds > _NEVER else 1 / (1 + math.exp(odds))
         return 1 - positive, positive
-    highest = max(chances[name] for name in answers)
+    highest = max(chances[name] for name in answers)  # relative to the highest, none of the exponentials overflows
     weights = [math.exp(max(chances[name] - highest, -_NEVER)) for name in answers]
     return tuple(weight / sum(weights) for weight in weights)
 

@@ -146,7 +146,7 @@ class SearchSide:
         )
 
     async def _report(self, request: Request) -> Finding:
-        """The model's report, cut to its most words; or why there is none."""
+        """The model's report, cut to the maximum of words; or why it is missing."""
         try:
             answer = await self.ask(f"search-{self.number}", request)
         except RunError as error:

@@ -275,7 +275,7 @@ def _message(role: str, text: str) -> Message:
 def unfit(output: object, task: Task) -> str:
     """The reason why an output does not fit the task, or ''."""
     if not isinstance(output, task.output):
-        return f"it handed back {type(output).__name__}, the task takes {task.output.__name__}"
+        return f"it returned {type(output).__name__}, but the task expects {task.output.__name__}"
     if isinstance(output, Choice) and output.label is not None and not 0 <= output.label < len(task.classes):
-        return f"label {output.label}, the task has 0 to {len(task.classes) - 1}"
+        return f"label {output.label}, but the task has 0 to {len(task.classes) - 1}"
     return ""

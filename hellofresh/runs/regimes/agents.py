@@ -54,7 +54,7 @@ HANDED: ContextVar[Callable[[Sample, AgentTools], Awaitable[Output]]] = ContextV
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentRegime(BaseRegime):
-    """An agent as a regime: one answer a sample, whatever the prompts.
+    """An agent as a regime: one answer per sample, whatever the prompts.
 
     Attributes:
         agent: `FILE:FUNCTION`, the file without its folder.
@@ -139,7 +139,7 @@ class AgentRegime(BaseRegime):
         return RunError(
             f"the agent failed ({what[:300]})",
             where=f"{self.agent}, {case.sample.id}",
-            fix="Mend it and run again, or count such samples as no answer: --set on_error=silence",
+            fix="Fix it and run again, or count such samples as no answer: --set on_error=silence",
             code="agent-failed",
         )
 
@@ -247,7 +247,7 @@ async def _handed_output(sample: Sample, tools: AgentTools) -> Output:
     output = HANDED.get(None)
     if output is None:
         raise UsageError(
-            "the system is a program of its own", fix="Start its run again: hellofresh proxy.", code="no-proxy"
+            "the system is a separate program", fix="Start its run again: hellofresh proxy.", code="no-proxy"
         )
     return await output(sample, tools)
 

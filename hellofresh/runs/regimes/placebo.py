@@ -67,7 +67,7 @@ class PlaceboSettings(JustifiedSettings):
 
 @dataclass(frozen=True, slots=True)
 class Placebo(BaseRegime):
-    """One question a prompt, as in web-search, after texts about unrelated subjects."""
+    """One question per prompt, as in web-search, after texts about unrelated subjects."""
 
     settings: PlaceboSettings = field(default_factory=PlaceboSettings)
     name: str = "placebo"

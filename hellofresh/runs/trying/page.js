@@ -54,7 +54,7 @@
       el("h2", "", "Response"), text(found.text || `(no response: ${found.status})`, "response"),
       ...found.links.map((address, k) => el("p", "small", `Link ${k + 1}: `, linkTo(address))),
       el("h2", "", "Evidence"),
-      ...(found.evidence.length ? [] : [el("p", "", "No page that may be used said anything about it.")]),
+      ...(found.evidence.length ? [] : [el("p", "", "No usable page said anything about it.")]),
       ...found.evidence.map((item) =>
         el("section", "", el("strong", "", item.title || item.url), el("div", "small", linkTo(item.url), ` (${about(item)})`),
           ...Object.entries(item.quotes).flatMap(([stance, quotes]) => quotes.map((quote) => text(`${stance}: ${quote}`))))),

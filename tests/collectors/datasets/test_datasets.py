@@ -112,7 +112,7 @@ def test_rows_with_one_key_stay_apart(tmp_path: Path) -> None:
     key = found.rows[0].key
     assert [row.key for row in found.rows] == [key, f"{key}-2", f"{key}-3"]
     assert len({row.group for row in found.rows}) == 1
-    assert found.warnings[-1] == "2 rows have the key of an earlier row; their keys got a number."
+    assert found.warnings[-1] == "2 rows have the key of an earlier row; a number was added to their keys."
 
 
 TWO = OriginalFile(name="a.jsonl", rows=2, labels={"false": 1, "true": 1})
@@ -261,7 +261,7 @@ def test_a_download_is_checked_and_kept(url: str, tmp_path: Path) -> None:
     served.unlink()
     assert fetch_dataset(dataset, tmp_path, progress=lambda _: None) == [kept, path]
     path.unlink()
-    with pytest.raises(SourceError, match="no such file any more"):
+    with pytest.raises(SourceError, match="the file no longer exists"):
         fetch_dataset(dataset, tmp_path, progress=lambda _: None)
     served.write_text("another")
     policy = DownloadPolicy(attempts=1)

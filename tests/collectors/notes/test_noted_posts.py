@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from collectors.notes import NotesSettings, NotesSource, collect_posts
-from collectors.notes.bridging import BRIDGED_NOTES
+from collectors.notes.bridged import BRIDGED_NOTES
 from hellofresh.core.clock import now
 from hellofresh.core.errors import SourceError
 from hellofresh.core.files import read_jsonl

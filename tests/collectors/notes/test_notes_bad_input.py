@@ -48,7 +48,7 @@ def swap(old: bytes, new: bytes) -> Change:
     return lambda content: content.replace(old, new, 1)
 
 
-TWICE = "is there twice"
+TWICE = "appears twice"
 BAD_NOTES: dict[str, tuple[Change, str, str]] = {
     "utf-16-without-mark": (lambda content: content.decode().encode("utf-16-le"), "not-utf-8", "UTF-16"),
     "column-twice": (swap(b"believable", b"harmful"), "duplicate-column", f"harmful {TWICE}"),
@@ -290,7 +290,7 @@ def test_tables_packed_by_gzip_or_zipped_on_a_mac_are_read(twelve: Any, how: str
 def test_a_form_that_is_not_read_is_named(twelve: Any, name: str) -> None:
     folder = twelve.write()
     (folder / name).write_bytes(b"x")
-    with fails_with("unknown-form", f"{name} is a form of the table that is not read"):
+    with fails_with("unknown-form", f"{name} is an unsupported form of the table"):
         run(folder)
 
 
@@ -316,5 +316,5 @@ def test_tables_that_were_all_cut_short_are_noticed_by_the_archives_own_list(twe
             lines = archive.read(f"{table.stem}-00000.tsv").split(b"\n")
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr(f"{table.stem}-00000.tsv", b"\n".join([*lines[:6], b""]))
-    with fails_with("missing-shard", "has [0-9,]+ bytes, and [0-9,]+ in manifest.json"):
+    with fails_with("missing-shard", "has [0-9,]+ bytes, but [0-9,]+ in manifest.json"):
         run(folder)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from collectors.notes import NotesSettings, NotesSource, collect
-from collectors.notes.bridging import VOTER_FACTS
+from collectors.notes.bridged import VOTER_FACTS
 from hellofresh.core.errors import SourceError, UsageError
 from hellofresh.core.quarters import parse_utc
 from tests.collectors.notes.conftest import QUARTER, run
@@ -154,4 +154,4 @@ def test_a_collection_of_nothing_says_what_to_do(dump: Any) -> None:
     dump.note(1, at="2020-01-01T00:00:00", locked=False)
     assert run(dump).warnings == ["No note of 2023Q2 was kept; the counts of dropped notes say why."]
     dump.note(2, locked=False)
-    assert run(dump).warnings == ["No status of 2023Q2 is locked: take a later dump."]
+    assert run(dump).warnings == ["No status of 2023Q2 is locked: use a later dump."]

@@ -94,7 +94,7 @@ def test_a_post_without_date_has_the_date_of_its_id(tmp_path: Path) -> None:
 
 
 def test_the_oldest_ids_hold_no_time() -> None:
-    with pytest.raises(ValueError, match="holds no time"):
+    with pytest.raises(ValueError, match="contains no time"):
         snowflake_time(20)
 
 

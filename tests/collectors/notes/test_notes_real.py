@@ -92,7 +92,7 @@ def test_no_note_of_2024_is_locked_yet(recent: Path, old: Path, tmp_path: Path) 
     assert collection.warnings == [
         "notes-00000.tsv: without the columns isCollaborativeNote.",
         "ratings-00000.tsv: without the columns ratingSourceBucketed, suggestion, suggestionId.",
-        "No status of 2024Q4 is locked: take a later dump.",
+        "No status of 2024Q4 is locked: use a later dump.",
     ]
 
 

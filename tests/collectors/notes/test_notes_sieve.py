@@ -162,7 +162,7 @@ def test_blocks_are_whole_lines_and_a_last_one_without_an_end_is_reported(monkey
         return list(lines.line_blocks(io.BytesIO(content), "n.tsv", size, said.append)), said
 
     assert blocks(b"ab\ncd\n\nefg\n", 4) == ([b"ab\n", b"cd\n\n", b"efg\n"], [])
-    cut = "n.tsv: the last line has no end, so that the file may be cut: compare its size with the source's."
+    cut = "n.tsv: the last line has no end, so the file may be cut off: compare its size with the source's."
     assert blocks(b"ab\ncdef", 3) == ([b"ab\n", b"cdef\n"], [cut])
     assert blocks(b"", 3) == ([], [])
     with fails_with("endless-line"):

@@ -319,7 +319,7 @@ def test_a_line_of_a_file_says_all_of_its_post(line: dict[str, Any], post: Found
     again = local(tmp_path, line, line, {"text": None}, LISTED | {"id_str": "9"})
     assert again.find([ID])[ID].text == post.text
     assert again.warnings == [
-        "posts.jsonl: 1 answers without the id of a post were left out.", "posts.jsonl: 1 posts are there twice."
+        "posts.jsonl: 1 answers without the id of a post were left out.", "posts.jsonl: 1 posts appear twice."
     ]  # fmt: skip
 
 
@@ -328,7 +328,7 @@ def test_a_line_of_a_file_says_all_of_its_post(line: dict[str, Any], post: Found
     [
         ("7", "bad-json", "not a JSON object"), ('{"text": "x"}', "bad-post", "a post without id_str"),
         (json.dumps(LISTED) + "\n" + json.dumps(LISTED | {"text": "y"}), "conflicting-posts",
-         f"post {ID} is there twice, with different content"),
+         f"post {ID} appears twice, with different content"),
     ],
 )  # fmt: skip
 def test_a_line_that_cannot_be_read_is_named(content: str, code: str, what: str, tmp_path: Path) -> None:

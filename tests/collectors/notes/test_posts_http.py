@@ -285,7 +285,7 @@ def test_few_failures_are_told_and_many_stop(site: Site, chain: Any) -> None:
     assert statuses(chained.find(ids(120))) == {PostStatus.OK: 119, PostStatus.ERROR: 1}
     assert chained.warnings == [
         "one failed on 1 of 120 posts: HTTP status 400, no posts (1 times).",
-        "1 posts could not be asked for; --force asks for them again.",
+        "1 posts could not be requested; --force requests them again.",
     ]
     assert statuses(chain("one").find(ids(100)))[PostStatus.ERROR] == 1
     with pytest.raises(SourceError, match="1 of 99 posts"):

@@ -85,7 +85,7 @@ def test_the_newest_finished_export_is_fetched_and_can_be_collected(server, page
     found, said = fetch(tmp_path, server, contact="ops@example.org")
     assert (found.day, found.skipped) == (date(2026, 10, 1), False)
     assert [path.name for path in found.files] == sorted(f"simplewiki-{OLD}-{name}.xml.bz2" for name in pages)
-    assert any("3 of 3 files to come" in sentence and "GB free" in sentence for sentence in said)
+    assert any("3 of 3 files to fetch" in sentence and "GB free" in sentence for sentence in said)
     assert all("ops@example.org" in agent for agent in server.agents)
     context = collect(Quarter(2026, 2), [found.folder], EditsSettings()).funnel.context
     assert context["files that are what their checksums say"] == 3
@@ -101,14 +101,14 @@ def test_too_small_a_disk_is_reported_before_anything_is_fetched(server, pages, 
     full = shutil.disk_usage(tmp_path)._replace(free=100)
     monkeypatch.setattr("collectors.wikipedia.archive.shutil.disk_usage", lambda _: full)
     monkeypatch.setattr("hellofresh.core.net.transfer._require_space", lambda *_: None)
-    with fails_with("disk-full", "3 of 3 files to come"):
+    with fails_with("disk-full", "3 of 3 files to fetch"):
         fetch(tmp_path, server)
     assert not any(name.endswith(".bz2") for name in server.asked)
 
 
 def test_a_file_that_is_not_what_the_list_says_is_refused(server, pages, tmp_path):
     (server.put(OLD, pages) / f"simplewiki-{OLD}-p1p40.xml.bz2").write_bytes(b"something else")
-    with pytest.raises(SourceError, match=r"SHA-256 .* fetched twice, and nothing of it is kept") as caught:
+    with pytest.raises(SourceError, match=r"SHA-256 .* Both downloads were deleted") as caught:
         fetch(tmp_path, server)
     name = f"simplewiki-{OLD}-p1p40.xml.bz2"
     assert (caught.value.code, server.asked[name]) == ("checksum-mismatch", 2)

@@ -92,7 +92,7 @@ def test_revisions_out_of_order_of_time_are_sorted_and_told_of(wiki, tmp_path):
     crooked = wiki.write(tmp_path / "b.xml", other, wiki.page_xml("Mill", mixed))
     found = collect(QUARTER, [crooked], EditsSettings())
     assert list(found.candidates) == list(expected.candidates)
-    again = "pages had revisions out of order of time; they were read again, sorted by time and id."
+    again = "pages had revisions out of time order; they were read again, sorted by time and id."
     assert found.warnings == [f"b.xml: 1 {again}"]
     assert expected.warnings == ["a.xml: 1 pages have no revisions at all."]
     assert found.funnel.context["revisions"] == len(TEXTS) + 2
@@ -190,7 +190,7 @@ def test_a_page_that_is_there_twice_is_named_with_its_dump(wiki, dump, tmp_path)
         with fails_with("duplicate-page") as caught:
             collect(QUARTER, [path], EditsSettings())
         assert caught.value.where.startswith(f"{path} (page 'Mill")
-        assert caught.value.what == "page 5 is there twice"
+        assert caught.value.what == "page 5 appears twice"
 
 
 @pytest.mark.parametrize("repeated", [[0], [1], [4], [8], [1, 1, 4], list(range(len(TEXTS)))])
@@ -219,4 +219,4 @@ def test_two_different_revisions_of_one_number_are_an_error(wiki, tmp_path, chan
     with pytest.raises(SourceError) as caught:
         collect(QUARTER, [path], EditsSettings())
     assert (caught.value.code, caught.value.where) == ("conflicting-revisions", f"{path} (page 'Mill')")
-    assert caught.value.what == "revision 103 is there twice, with different content"
+    assert caught.value.what == "revision 103 appears twice, with different content"

@@ -165,10 +165,10 @@ def test_without_the_last_parts_a_page_is_warned_of_and_one_part_alone_is_refuse
     parts = cut.cut(3, "Mill", story(wiki, 3), 3)
     files = [parts[place] for place in listed or (2,)]
     if len(files) == 1:
-        with fails_with("missing-part", "is one part of a page by its name, and another is in none"):
+        with fails_with("missing-part", "is one part of a page, by its name; another part is in none"):
             run(files)
     else:
-        assert any("a missing last one would not show" in warning for warning in run(files).warnings)
+        assert any("a missing last one would go unnoticed" in warning for warning in run(files).warnings)
 
 
 def test_a_revision_that_the_wiki_deleted_is_not_taken_for_a_missing_part_where_a_list_says_so(wiki, export):
@@ -186,7 +186,7 @@ def test_parts_that_say_nothing_of_parents_and_have_no_list_are_warned_of(wiki, 
     history = [revision._replace(parent=None) for revision in story(wiki, 3)]
     cut = export("cut")
     files = cut.cut(3, "Mill", history, 2)
-    unlisted = "page was joined from files without a list of them, so that a missing last one would not show; put"
+    unlisted = "page was joined from files without a list of them, so a missing last one would go unnoticed; put"
     said = f"{files[0].name} and 1 more: 1 {unlisted} the export's SHA256SUMS beside them."
     assert run(files).warnings == [said]
     assert run(files).funnel.context["joined pages without a list of their files"] == 1

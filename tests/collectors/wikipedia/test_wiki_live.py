@@ -261,7 +261,7 @@ def test_drawn_edits_have_the_fate_that_they_have_in_the_dump(small, live, whole
     drawn = {"drawn_pages": 8, "window_minutes": 1440, "per_window": 2, "lookback": 500, "draw_seed": "hellofresh"}
     assert found.parameters == dict(dump.parameters) | {"api": API} | drawn
     since = min(revisions[1].timestamp for revisions in small.pages.values())
-    earlier = "earlier edits of 2026Q2 are there only as far as they were asked for in time."
+    earlier = "earlier edits of 2026Q2 are included only if they were requested in time."
     assert found.warnings == [f"the recent changes begin on {utc_text(since)}: {earlier}"]
     changes = [question for question in small.asked if question.get("rclimit") == "max"]
     assert {question["rcshow"] for question in changes} == {"!bot"}

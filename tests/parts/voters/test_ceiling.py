@@ -89,7 +89,7 @@ def test_the_ranking_shows_the_ceiling_once_labels_are_public(open_and_revealed:
     assert all(row.low <= row.value <= row.high and (row.samples, row.of) == (64, 72) for row in rows)
     edits = SplitKey("2023Q2", "wikipedia-edits")
     scale, said = with_ceiling(load_board(workspace.board), edits, plain_scale(edits.task))
-    assert scale.ceiling is None and "Ceiling: not known. Histories do not say" in str(said)
+    assert scale.ceiling is None and "Ceiling: unknown. Histories do not say" in str(said)
     scale, _ = with_ceiling(load_board(workspace.board), SplitKey("2023Q2", "x-notes"), plain_scale("x-notes"))
     drawn = interval_chart(scale, {**scored(["always-yes"], [scale.ceiling]), "kind": ["Baselines"]})
     assert {"x": rows[0].value, "said": "ceiling"} in [one["data"]["values"][0] for one in drawn.spec["layer"][2:]]

@@ -209,7 +209,7 @@ def test_people_are_named_only_where_a_file_was_given(tmp_path: Path) -> None:
     other = path.with_name("other.jsonl")
     other.write_text(path.read_text(encoding="utf-8").replace("Ada", "A."), encoding="utf-8")
     assert People(str(path)).parameters != People(str(other)).parameters
-    with pytest.raises(DataError, match="no such file"):
+    with pytest.raises(DataError, match="the file of people does not exist"):
         People(str(tmp_path / "none.jsonl"))
 
 

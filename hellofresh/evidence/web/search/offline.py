@@ -198,7 +198,7 @@ class Offline(_AtHand):
         }
 
     async def search(self, query: str, count: int, before: datetime.date | None) -> ProviderAnswer:
-        """Search, within the sites of `(site:one.example OR site:two.example)`; equal scores stand by name."""
+        """Search, within the sites of `(site:one.example OR site:two.example)`; equal scores are in order of name."""
         scores = self._index.scores(_WITHIN.sub("", query))
         if sites := _SITE.findall(query):
             within = [any(host == site or host.endswith(f".{site}") for site in sites) for host in self._hosts]

@@ -274,7 +274,7 @@ class PagedImageSearch(HttpProvider):
         self.parameters = {"images": service.name, "base_url": base_url, "pages": MOST_LINKS // _A_PAGE}
 
     async def search(self, query: str, count: int, before: date | None) -> ProviderAnswer:
-        """The pages on which the picture at an address stands, each once; what was found before a failure counts.
+        """The pages that show the picture at an address, each once; what was found before a failure counts.
 
         Raises:
             RunError: if no search at all would be answered.
@@ -344,7 +344,7 @@ def _ask_ddgs(query: str, count: int) -> Sequence[Mapping[str, object]]:
 
 
 def provider_with_key() -> str:
-    """The first provider whose key stands in its usual environment variable, empty without one."""
+    """The first provider whose key is set in its usual environment variable, empty without one."""
     keyed = (name for name in SERVICES if name != "searxng")
     return next((name for name in keyed if os.environ.get(SERVICES[name].key_variable, "").strip()), "")
 

@@ -96,7 +96,7 @@ _STEPS = ("pictures", "queries", "evidence", "facts", "no-facts", "no-search")
 async def write_queries(
     case: Case, settings: CorrectionSettings, pictures: DescribedPictures
 ) -> tuple[Sequence[str], list[Event]]:
-    """Have the querier write queries, one a line, all different; and what happened.
+    """Have the querier write queries, one per line, all different; and what happened.
 
     There are none if the model says that there is nothing to look up. If it refuses, or its answer holds none, the
     post's first words are searched for.
@@ -198,7 +198,7 @@ def read_response(answer: Answer, given: Sequence[str]) -> WrittenResponse:
 
     A site's bare name stays in the text where one of the given pages is of that site.
     """
-    known = {same_address(url): url for url in reversed(given)}
+    known = {same_address(url): url for url in reversed(given)}  # of two spellings the first given stays
     sites = {host_of(url).removeprefix("www.") for url in given}
     said = clean(answer.text).replace(_GAP, "")
     body = without_links(said, instead=_GAP, spare=lambda name: name.lower().removeprefix("www.") in sites)
@@ -278,7 +278,7 @@ class Correction(BaseRegime):
         return self.settings.results
 
     def ceiling(self, prompts: int) -> int:
-        """The descriptions, the queries, every page that may be chosen, and one a prompt."""
+        """The descriptions, the queries, every page that may be chosen, and one per prompt."""
         settings = self.settings
         pages = max(settings.pages, settings.pages_text + settings.pages_image)
         searching = 1 + len(PRIORITIES) * min(pages, settings.links) if settings.retrieval else 0
@@ -316,7 +316,7 @@ class Correction(BaseRegime):
         set_up = NotedEvent(name="settings", values={**settings.model_dump(), **found})
         events: list[Event] = [set_up, *pictures.events]
         if not (case.slots.get("post", "").strip() or pictures.texts):
-            # The text is not at hand: whatever a model wrote, it would be about nothing.
+            # The text is missing: whatever a model wrote, it would be about nothing.
             silent = [Response(prompt=prompt.id, status=Status.NONE, text="") for prompt in case.prompts]
             return Outcome(silent, [*events, NotedEvent(name="no-post")])
         evidence = None

@@ -376,6 +376,7 @@ def read_evidence(link: Link, text: str, said: str, settings: CorrectionSettings
     missing = 0
     for kind, quote in _quotes(said):
         page, wanted = text.translate(_STRAIGHT), " ".join(quote.translate(_STRAIGHT).split())
+        # short quotes are found in any page
         start = page.find(wanted) if word_count(wanted) >= settings.quote_least else -1
         found = "" if start < 0 else whole_sentences(text, start, start + len(wanted), settings.quote_most)
         if not found:

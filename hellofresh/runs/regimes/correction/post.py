@@ -98,7 +98,7 @@ class CorrectionSettings(RegimeSettings):
         sites: `rated`: only publishers with a priority; on a corpus of this machine, all. `any`: all, those without a
             rating as of low priority. Satire, questionable sources and conspiracy sites never.
         site_groups: 0: one general search a query, whose results are filtered by publisher; else each query is searched
-            for within the domains of each priority, in at most so many groups of 15 domains, where the provider can.
+            for within the domains of each priority, in at most this many groups of 15 domains, where the provider can.
         image_similarity: least share of keypoints that a page's picture must have in common with the post's, where the
             page was found by a picture; 0 where pictures are not compared.
         image_query: whether a reverse image search is narrowed by the first query, where the service takes both.
@@ -278,11 +278,11 @@ def _reader(lines: int) -> RapidOcr:
 async def describe(case: Case, settings: CorrectionSettings, tools: PictureTools | None = None) -> DescribedPictures:
     """Describe a post's pictures; nothing where vision is off.
 
-    A picture that is not at hand has the description that came with the post, or none.
+    A picture that is missing has the description that came with the post, or none.
 
     Raises:
-        UsageError: if a picture is at hand, and a package is missing.
-        ConfigError, DataError: if a picture is at hand, and the source of people cannot be used.
+        UsageError: if there is a picture, and a package is missing.
+        ConfigError, DataError: if there is a picture, and the source of people cannot be used.
         RunError: if the describer cannot see and would have to.
     """
     media = media_of(case.sample)[: settings.pictures] if settings.vision else ()
@@ -351,7 +351,7 @@ class _Describer:
             found.events.append(asked)
             answers.append(re.sub(r"\W+.*", "", said.lstrip(" *\"'"), flags=re.DOTALL).casefold())
         if answers != list(_EXAM.values()):
-            found.problem = "the caption did not stand its examination"
+            found.problem = "the caption failed its check"
         return not found.problem
 
     async def _merge(self, number: int, found: _Findings) -> tuple[str, str]:

@@ -1,7 +1,7 @@
 """Reading a feed of ClaimReview objects piece by piece, whatever its size.
 
 Three forms are read: a DataFeed (an object with a list `dataFeedElement`, whose elements hold reviews in `item`), a
-list of reviews, and one review a line. A file may be compressed with gzip. A feed that is not JSON raises an error; a
+list of reviews, and one review per line. A file may be compressed with gzip. A feed that is not JSON raises an error; a
 malformed element is passed on unchanged, for the caller to count.
 
 A feed is downloaded from an address. Reviews from Google's Fact Check Tools API are stored in the same form. The API
@@ -79,7 +79,7 @@ class _Feed:
             raise self._fault("more text after the end of the feed", "bad-json")
 
     def _objects(self) -> Iterator[object]:
-        """A data feed, or one object a line."""
+        """A data feed, or one object per line."""
         self._at += 1
         first: dict[str, object] = {}
         found = False
@@ -180,7 +180,7 @@ class _Feed:
         return SourceError(
             what,
             where=f"{self._path.name} after {self._read + self._at:,} characters",
-            expected="a DataFeed, a list of ClaimReview objects, or one such object a line",
+            expected="a DataFeed, a list of ClaimReview objects, or one such object per line",
             fix="Fetch the feed again; nothing was written.",
             code=code,
         )
@@ -314,7 +314,7 @@ async def _body(client: HttpClient, url: str, query: dict[str, str], policy: Ret
 
 def _failed(why: str, url: str) -> SourceError:
     fix = f"Check the key in {KEY_VARIABLE}, or try again later; nothing was written."
-    return SourceError(f"the API gives no reviews ({why})", where=url, fix=fix, code="api-failed")
+    return SourceError(f"the API returned no reviews ({why})", where=url, fix=fix, code="api-failed")
 
 
 def fetch_feed(place: str, folder: Path, *, progress: Callable[[str], None]) -> Path:

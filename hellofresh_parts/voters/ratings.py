@@ -254,7 +254,7 @@ def _coded(frame: pl.DataFrame, key: bytes, dropped: Counter[str], values: set[s
 def _together(readings: Sequence[_Reading], notes: NDArray[np.int64], say: Callable[[str], None]) -> DumpRatings:
     parts = [read_model(reading.receipt, _Part) for reading in readings]
     counts: Counter[str] = Counter()
-    say("putting ratings together")
+    say("merging ratings")
     known = [np.unique(pl.read_parquet(reading.part, columns=["rater"])["rater"].to_numpy()) for reading in readings]
     raters = np.unique(np.concatenate(known))
     columns: list[tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int8], NDArray[np.bool_]]] = []

@@ -20,10 +20,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from collectors.notes.claimed import claimed_names, read_claimed
+from collectors.notes.bridged import BRIDGED_NOTES, BridgedNote
 from collectors.notes.dump_files import find_shards, source_files
 from collectors.notes.labels import AI_STATES, AUTHOR, COLLABORATIVE, DAY_MS, DECIDED_BY, yes_or_no
-from collectors.notes.ratings import DumpRatings, hashed, read_ratings
 from collectors.notes.snapshot import known_hashes
 from collectors.notes.tables import (
     ENROLLMENT,
@@ -36,16 +35,14 @@ from collectors.notes.tables import (
     refuse_conflicts,
 )
 from collectors.notes.texts import is_foreign
-from collectors.notes.writers import write_note_writers
 from hellofresh.core.errors import SourceError
 from hellofresh.core.executors import Pool
 from hellofresh.core.files import write_json
-from hellofresh.core.parquet import BadTableError, Table, write_parquet
+from hellofresh.core.parquet import write_parquet
 from hellofresh.core.quarters import FIRST_SNOWFLAKE, Quarter, first_snowflake, utc_text
 from hellofresh.releases.candidates import SourceFile
 from hellofresh.results.note_writers import writers_file
 from hellofresh.stats.bridging import (
-    MOST_ACCOUNTS,
     Bridging,
     Notes,
     NoteStatus,
@@ -60,8 +57,10 @@ from hellofresh.stats.bridging import (
     sampling,
     statuses,
 )
-from hellofresh.stats.rings import find_rings, intercepts_without
-from hellofresh.tasks.samples import Fact
+from hellofresh_parts.voters.claimed import claimed_names, read_claimed
+from hellofresh_parts.voters.ratings import DumpRatings, hashed, read_ratings
+from hellofresh_parts.voters.rings import find_rings, intercepts_without
+from hellofresh_parts.voters.writers import write_note_writers
 
 CORE_GROUPS = (1.0, 2.0, 3.0, 6.0, 8.0, 9.0, 10.0, 11.0, 13.0, 14.0, 19.0, 21.0, 25.0)
 """Modelling groups of the core model's raters; raters without a row in the enrolment table are kept, too."""
@@ -76,10 +75,6 @@ _VALID_MS = 2 * DAY_MS  # as X's scorer: ratings of a note's first 48 hours coun
 _EPOCH = first_snowflake(datetime(1970, 1, 1, tzinfo=UTC)) >> 22
 _BUSY_DAYS, _BUSIEST = (7, 28), 0.999
 _ON_TIME, _AHEAD_S = 0.999, 28 * DAY_MS // 1000
-VOTER_FACTS = (
-    *("intercept", "intercept_low", "intercept_high", "voters", "smaller_camp", "flip_cost"),
-    *("chance", "chance_error"),
-)
 _STATUS_NAMES = {
     NoteStatus.HELPFUL: "CURRENTLY_RATED_HELPFUL",
     NoteStatus.NOT_HELPFUL: "CURRENTLY_RATED_NOT_HELPFUL",
@@ -105,101 +100,6 @@ _GROUP_COLUMNS = WantedColumns(texts=("participantId", "modelingGroup"), extra=(
 
 
 @dataclass(frozen=True, slots=True)
-class BridgedNote:
-    """The ratings' results for a note; a row of `bridging/<quarter>.parquet`.
-
-    Attributes:
-        note, post: ids as text; the post is unknown if the note was deleted.
-        writer: the id of the same writer's first note in the dump.
-        machine, collaborative: whether the writer was admitted to the API for note writers; whether several wrote it.
-        created: when, UTC.
-        intercept, factor: of the fit; None with too few ratings of helpful raters.
-        error, low, high: standard error and limits of the intercept over samples of raters.
-        chance_helpful: the probability that another sample of raters would find the note helpful.
-        chance, chance_error: the same for samples that give it a status, and the standard error of this probability.
-        ratings: all ratings; `helpful`, `somewhat` and `not_helpful` are their kinds, `sampled` of raters whom X drew.
-        counted: ratings of helpful raters, on which the intercept rests; `left` and `right` by their factor's sign.
-        status: by the rules of the core model; None if most ratings are from outside its groups.
-        flip_balanced, flip_own, flip_other: accounts that would change the status; None if 64 are not enough, or
-            without an intercept or a status.
-        current_status, locked_status, decided_by: as in X's tables.
-    """
-
-    note: str
-    post: str | None
-    writer: str
-    machine: bool
-    collaborative: bool
-    created: str
-    intercept: float | None
-    factor: float | None
-    error: float | None
-    low: float | None
-    high: float | None
-    chance_helpful: float | None
-    chance: float | None
-    chance_error: float | None
-    ratings: int
-    helpful: int
-    somewhat: int
-    not_helpful: int
-    sampled: int
-    counted: int
-    left: int
-    right: int
-    status: str | None
-    flip_balanced: int | None
-    flip_own: int | None
-    flip_other: int | None
-    current_status: str | None
-    locked_status: str | None
-    decided_by: str | None
-
-
-BRIDGED_NOTES = Table(BridgedNote)
-
-
-def read_bridging(path: Path) -> pl.DataFrame:
-    """The notes of a table that have an intercept.
-
-    Raises:
-        SourceError: if the file cannot be read, or is not such a table.
-    """
-    try:
-        return BRIDGED_NOTES.read(path).drop_nulls("intercept")
-    except (BadTableError, pl.exceptions.PolarsError) as error:
-        raise SourceError(
-            f"the intercepts cannot be read ({error if isinstance(error, BadTableError) else type(error).__name__})",
-            where=str(path),
-            expected="what 'hellofresh collect ratings' wrote",
-            fix=f"Write it again (hellofresh collect ratings --quarter {path.stem} --dump DIR), or remove it.",
-            code="bad-scores",
-        ) from None
-
-
-def voter_facts(note: BridgedNote | None, label: int) -> dict[str, Fact]:
-    """Facts on a label from a note's ratings; None if unknown.
-
-    `flip_cost` is the fewest accounts of one profile that would take the label's status from the note: 0 if the core
-    model's rules do not give it this status, 65 if 64 are not enough, None if they give no status at all.
-
-    Args:
-        note: with an intercept.
-        label: 1 helpful, 0 not.
-    """
-    if note is None:
-        return dict.fromkeys(VOTER_FACTS)
-    flips = [note.flip_balanced, note.flip_own, note.flip_other]
-    cost: int | None = min((each for each in flips if each is not None), default=MOST_ACCOUNTS + 1)
-    if note.status != _STATUS_NAMES[NoteStatus.HELPFUL if label else NoteStatus.NOT_HELPFUL]:
-        cost = None if note.status is None else 0
-    camps = round(min(note.left, note.right) / max(note.left + note.right, 1), 4)
-    numbers = (note.intercept, note.low, note.high, note.chance, note.chance_error)
-    intercept, low, high, *chances = (None if value is None else round(value, 4) for value in numbers)
-    return dict(zip(VOTER_FACTS, (intercept, low, high, note.counted, camps, cost, *chances), strict=True))
-
-
-@dataclass(frozen=True, slots=True)
 class Agreeing:
     """Agreement of statuses by the rules with X's own.
 
@@ -220,7 +120,7 @@ class Agreeing:
 
 @dataclass(frozen=True, slots=True)
 class RingFigures:
-    """Raters who seem to push notes together (`hellofresh.stats.rings`); figures only, without identities.
+    """Raters who seem to push notes together (`hellofresh_parts.voters.rings`); figures only, without identities.
 
     Attributes:
         raters, pairs, looked_at: raters found, pairs of them, and raters active enough to be found.
@@ -296,7 +196,7 @@ def collect_bridging(
         key: secret, of the hashes of participants.
         pool: where shards of ratings are read.
         afresh: read all shards again.
-        claims: a folder of names that writers claim, see `collectors.notes.claimed`.
+        claims: a folder of names that writers claim, see `hellofresh_parts.voters.claimed`.
         aliases: usual names of columns, by the names that this dump has.
         progress: called with a sentence now and then.
 
@@ -354,12 +254,12 @@ def _tables(
 def _fit(dump: Path, notes: pl.DataFrame, groups: pl.DataFrame, ratings: DumpRatings) -> Bridging:
     """The fit of all ratings; raises SourceError if there are too few."""
     if not ratings.note.size:
-        raise SourceError("no rating of any note of the dump", where=str(dump), code="no-ratings")
+        raise SourceError("the dump has no ratings of its notes", where=str(dump), code="no-ratings")
     try:
         return fit_bridging(*_inputs(notes, groups, ratings))
     except ValueError as error:
         raise SourceError(
-            f"too little to fit: {error}", where=str(dump), fix="Take the whole dump.", code="too-few-ratings"
+            f"too little to fit: {error}", where=str(dump), fix="Use the complete dump.", code="too-few-ratings"
         ) from error
 
 
@@ -440,10 +340,10 @@ def _odd(notes: pl.DataFrame, groups: pl.DataFrame, ratings: DumpRatings) -> lis
     """Warnings of impossible clocks and groups."""
     end = _end(ratings)
     found = {
-        "ratings of a clock that is ahead do": (ratings.second > end).sum(),
-        "notes of a clock that is ahead do": (notes["createdAtMillis"] // 1000 > end + _AHEAD_S).sum(),
+        "ratings from a clock that runs ahead are": (ratings.second > end).sum(),
+        "notes from a clock that runs ahead are": (notes["createdAtMillis"] // 1000 > end + _AHEAD_S).sum(),
     }
-    said = [f"{count:,} {what} not say when the dump ends." for what, count in found.items() if count]
+    said = [f"{count:,} {what} not used to date the dump's end." for what, count in found.items() if count]
     odd = groups["odd"].sum()
     return [*said, f"{odd:,} modelling groups that are not numbers, such as NaN, count as none."] if odd else said
 

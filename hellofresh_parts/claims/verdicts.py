@@ -15,10 +15,10 @@ from typing import Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from collectors.claims.reviews import ReviewRating
 from hellofresh.core.errors import ConfigError
 from hellofresh.core.files import model_fault, parse_toml
 from hellofresh.core.strict import Strict
+from hellofresh_parts.claims.reviews import ReviewRating
 
 CLASSES = ("false", "mixed", "true")
 _BREAKS = re.compile(r"[:\uff1a|\[\]()\uff08\uff09\u3010\u3011.!?\u2026\u3002\uff1f\uff01\u2013\u2014\u0964]|\s-+\s")
@@ -120,7 +120,7 @@ class _Words(Strict):
         words = [word for word, _ in self._listed()]
         twice = sorted(word for word, times in Counter(words).items() if times > 1)
         if twice:
-            raise ValueError(f"there twice: {', '.join(twice)}")
+            raise ValueError(f"listed twice: {', '.join(twice)}")
         return self
 
 
@@ -208,7 +208,7 @@ class VerdictTable:
     @classmethod
     def load(cls, path: Path | None = None) -> Self:
         """Read a table; the project's own if left out; raises ConfigError if it is damaged."""
-        content = path.read_bytes() if path else files("collectors.claims").joinpath("verdicts.toml").read_bytes()
+        content = path.read_bytes() if path else files("hellofresh_parts.claims").joinpath("verdicts.toml").read_bytes()
         try:
             return cls(_Table.model_validate(parse_toml(content)))
         except ValueError as error:

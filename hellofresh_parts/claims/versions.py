@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import accumulate
 
-from collectors.claims.reviews import ClaimReview
 from hellofresh.core.quarters import Quarter
 from hellofresh.tasks.samples import Fact
+from hellofresh_parts.claims.reviews import ClaimReview
 
 
 @dataclass(slots=True)

@@ -20,25 +20,20 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from made.voters import VotersWorld, draw_voters, participant, write_dump
 from scipy.stats import spearmanr
 
+from benchmarks.made.voters import VotersWorld, draw_voters, participant, write_dump
 from collectors.notes import NotesSettings, NotesSource, collect
-from collectors.notes import bridging as fits
-from collectors.notes.bridging import (
-    BRIDGED_NOTES,
-    BridgedNote,
-    BridgingReport,
-    _busiest,
-    collect_bridging,
-    voter_facts,
-)
-from collectors.notes.ratings import DUPLICATE, EARLY_CLOCK, NO_RATER, UNKNOWN_NOTE, UNKNOWN_VALUE, DumpRatings
+from collectors.notes.bridged import BRIDGED_NOTES, BridgedNote, voter_facts
+from hellofresh.cli import main
 from hellofresh.core.errors import DataError, SourceError
 from hellofresh.core.quarters import FIRST_SNOWFLAKE, Quarter
 from hellofresh.releases.collection import read_candidates, write_candidates
 from hellofresh.results.note_writers import read_note_writers, writers_file
 from hellofresh.tasks import get_task
+from hellofresh_parts.voters import fit as fits
+from hellofresh_parts.voters.fit import BridgingReport, _busiest, collect_bridging
+from hellofresh_parts.voters.ratings import DUPLICATE, EARLY_CLOCK, NO_RATER, UNKNOWN_NOTE, UNKNOWN_VALUE, DumpRatings
 from tests.conftest import Cli
 
 QUARTER, KEY = Quarter(2026, 2), b"a secret"
@@ -186,7 +181,7 @@ def test_a_writer_who_lists_its_notes_has_its_claimed_name_and_who_lists_another
     (named,), _ = said(ours=own[:2])
     assert re.fullmatch(r"Writer \d+: ours \(claimed\)", named)
     for why, claimed in (
-        ("not all in the dump by one", {"ours": [own[0], others[0]]}),
+        ("in the dump and by one", {"ours": [own[0], others[0]]}),
         ("they name one writer", {"ours": own[:2], "theirs": own[2:4]}),
     ):
         names, warnings = said(**claimed)
@@ -312,6 +307,19 @@ def test_a_missing_table_and_a_missing_column_are_named(made: Path, tmp_path: Pa
         collected(made, tmp_path)
 
 
+def test_the_command_reads_columns_by_the_names_that_the_settings_give(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for path in made.glob("ratings-*.tsv"):
+        path.write_text(path.read_text().replace("helpfulnessLevel", "rated", 1))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HELLOFRESH_DATA", "data")
+    words = ["collect", "ratings", "--quarter", str(QUARTER), "--dump", str(made)]
+    assert main(words) == 1
+    Path("hellofresh.toml").write_text('[sources.x-notes]\ndump = "dump"\ncolumns = { helpfulnessLevel = "rated" }\n')
+    assert main(words) == 0 and list(Path("data", "bridging").glob("*.parquet"))
+
+
 def test_a_cut_shard_and_too_few_ratings_are_refused(made: Path, tmp_path: Path) -> None:
     whole = (made / RATINGS).read_bytes()
     with zipfile.ZipFile(made / "ratings-00000.zip", "w", zipfile.ZIP_DEFLATED) as archive:
@@ -319,7 +327,7 @@ def test_a_cut_shard_and_too_few_ratings_are_refused(made: Path, tmp_path: Path)
     (made / RATINGS).unlink()
     packed = made / "ratings-00000.zip"
     packed.write_bytes(packed.read_bytes()[:-3000])
-    with pytest.raises(SourceError, match="not a whole"):
+    with pytest.raises(SourceError, match="not a complete"):
         collected(made, tmp_path)
     packed.unlink()
     for number in (1, 2):
@@ -359,7 +367,7 @@ def test_the_command_prints_agreement_and_refuses_what_ratings_do_not_have(made:
     assert not re.search(r"""(src|href)=["'](?!data:)""", written) and "<script" not in written
     cli(*command, "--page", "writers.txt", code=2)
     said = cli(*command[:3], "2027Q1", *command[4:], "--page", "no.html", code=1)
-    assert "no note of 2027Q1 is in the dump" in said and not Path("no.html").exists()
+    assert "the dump has no notes of 2027Q1" in said and not Path("no.html").exists()
     assert "--pending is an option of x-notes" in cli(*command, "--pending", code=2)
     cli(*command[:4], code=2)
 
@@ -367,8 +375,8 @@ def test_the_command_prints_agreement_and_refuses_what_ratings_do_not_have(made:
 PROGRAM = """
 import sys, time
 from hellofresh.cli import main
-import collectors.notes.ratings as ratings
-import collectors.notes.bridging as bridging
+import hellofresh_parts.voters.ratings as ratings
+import hellofresh_parts.voters.fit as bridging
 for module, names in (
     (ratings, ("_coded", "write_parquet", "write_json")), (bridging, ("fit_bridging", "write_parquet", "write_json")),
 ):
@@ -444,7 +452,7 @@ def test_a_note_of_2255_a_rating_of_2255_and_groups_of_nan_are_named_and_change_
     rewrite(people, lambda _: ["\t".join([*cells[:6], cells[6] or "NaN", *cells[7:]]) for cells in rows])
     report = collected(made, tmp_path)
     assert (report.helpful_raters, pl.read_parquet(tmp_path / "b.parquet")["intercept"].to_list()) == before
-    assert "1 ratings of a clock that is ahead do not say when the dump ends." in report.warnings
+    assert "1 ratings from a clock that runs ahead are not used to date the dump's end." in report.warnings
     assert "1 ratings with an unknown value (NaN) were left out." in report.warnings
     assert f"{without} modelling groups that are not numbers, such as NaN, count as none." in report.warnings
 

@@ -15,7 +15,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from collectors.notes.ratings import DumpRatings
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import read_model, write_json
 from hellofresh.core.parquet import write_parquet
@@ -32,6 +31,7 @@ from hellofresh.stats.clusters import cluster_tables
 from hellofresh.stats.equal_exposure import WriterEffects, rated_both, writer_effects
 from hellofresh.stats.intervals import metric_interval
 from hellofresh.stats.metrics import mean
+from hellofresh_parts.voters.ratings import DumpRatings
 
 PEOPLE, COLLABORATIVE = "People", "Collaborative notes"
 HELPFUL, NOT_HELPFUL = "CURRENTLY_RATED_HELPFUL", "CURRENTLY_RATED_NOT_HELPFUL"

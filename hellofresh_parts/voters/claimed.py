@@ -65,7 +65,7 @@ def read_claimed(folder: Path) -> Mapping[str, Collection[int]]:
 
 
 def _bad(what: str, path: Path, expected: str) -> DataError:
-    return DataError(what, where=str(path), expected=expected, fix="Ask who handed it in.", code="bad-claim")
+    return DataError(what, where=str(path), expected=expected, fix="Ask whoever submitted it.", code="bad-claim")
 
 
 def claimed_names(
@@ -82,7 +82,7 @@ def claimed_names(
     for name, ids in claimed.items():
         own = notes.filter(pl.col("noteId").is_in(list(ids)))["writer"]
         if own.len() < len(ids) or own.n_unique() > 1 or own[0] not in machines:
-            left_out.append(f"the claim of {name!r} is left out: its notes are not all in the dump by one program")
+            left_out.append(f"the claim of {name!r} is left out: not all its notes are in the dump and by one program")
         else:
             by_writer[own[0]].append(name)
     several = [", ".join(map(repr, names)) for names in by_writer.values() if len(names) > 1]

@@ -16,22 +16,18 @@ import numpy as np
 import polars as pl
 import pytest
 
-from collectors.notes import NotesSettings, writers
-from collectors.notes.bridging import (
-    _busiest,
-    _end,
-    _name,
-    _or_none,
-)
+from collectors.notes import NotesSettings
 from collectors.notes.collect import NoteRow, post_fault, second_of, time_text
 from collectors.notes.noted_posts import _pair
 from collectors.notes.posts.base import FoundPost
-from collectors.notes.ratings import FIRST_MS, _coded, _one_a_pair, _renumbered, hashed
 from collectors.notes.tables import gathered
-from collectors.notes.votes import fit_votes, read_votes
-from collectors.notes.writers import NoteWriter, _counts, _helpful, _place
 from hellofresh.core.errors import SourceError
 from hellofresh.results.note_writers import WriterKind
+from hellofresh_parts.voters import writers
+from hellofresh_parts.voters.fit import _busiest, _end, _name, _or_none
+from hellofresh_parts.voters.ratings import FIRST_MS, _coded, _one_a_pair, _renumbered, hashed
+from hellofresh_parts.voters.votes import fit_votes, read_votes
+from hellofresh_parts.voters.writers import NoteWriter, _counts, _helpful, _place
 from tests.conftest import Cli
 
 
@@ -173,7 +169,7 @@ def test_raters_are_numbered_by_their_ratings_alone(monkeypatch: pytest.MonkeyPa
     second, level = random.integers(0, 10**6, 60).astype(np.int32), random.integers(0, 3, 60).astype(np.int8)
     found = []
     for names, rows in ((np.arange(7), 10**6), (random.permutation(7), 10**6), (random.permutation(7), 7)):
-        monkeypatch.setattr("collectors.notes.ratings._ROWS_AT_ONCE", rows)
+        monkeypatch.setattr("hellofresh_parts.voters.ratings._ROWS_AT_ONCE", rows)
         pair = note * 7 + names[rater]
         order = _renumbered(pair, second, level, 7)
         assert sorted(order.tolist()) == [*range(7)] and (pair // 7 == note).all()

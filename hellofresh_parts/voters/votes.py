@@ -72,7 +72,7 @@ def read_votes(path: Path) -> tuple[list[str], Ratings]:
         times = rows["timestamp"].str.strip_chars().cast(pl.Float64, strict=False)
         if times.is_null().any():
             raise bad(
-                f"row {(times.is_null().arg_max() or 0) + 1:,} of {votes.height:,} has a timestamp that is no number"
+                f"row {(times.is_null().arg_max() or 0) + 1:,} of {votes.height:,} has a timestamp that is not a number"
             )
         votes = votes.with_columns(times).sort("timestamp", "vote")  # of two votes at once the higher one counts
     kept = votes.unique(["rater", "item"], keep="last", maintain_order=True).sort("item", "rater")

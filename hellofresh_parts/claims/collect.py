@@ -17,8 +17,15 @@ from hashlib import sha256
 from itertools import combinations, groupby
 from pathlib import Path
 
-from collectors.claims.feed import feed_items
-from collectors.claims.reviews import (
+from hellofresh.core.files import canonical_json, sha256_file, sha256_text
+from hellofresh.core.quarters import PeriodKind, Quarter, utc_text
+from hellofresh.releases.candidates import Collection, Funnel, SourceFile
+from hellofresh.releases.draw.duplicates import JACCARD, shared_part, shingle_hashes, signature_bands
+from hellofresh.tasks import CLAIMS, Statement
+from hellofresh.tasks.samples import Candidate, Label
+from hellofresh_parts.claims.declared import ClaimsSettings
+from hellofresh_parts.claims.feed import feed_items
+from hellofresh_parts.claims.reviews import (
     ClaimReview,
     ReviewFields,
     UnusableReviewError,
@@ -26,16 +33,9 @@ from collectors.claims.reviews import (
     review_fields,
     review_moment,
 )
-from collectors.claims.verdicts import Reading, VerdictTable
-from collectors.claims.versions import Versions, gone_between
-from collectors.claims.wording import Worded, chances_of_true
-from collectors.settings import ClaimsSettings
-from hellofresh.core.files import canonical_json, sha256_file, sha256_text
-from hellofresh.core.quarters import PeriodKind, Quarter, utc_text
-from hellofresh.releases.candidates import Collection, Funnel, SourceFile
-from hellofresh.releases.draw.duplicates import JACCARD, shared_part, shingle_hashes, signature_bands
-from hellofresh.tasks import CLAIMS, Statement
-from hellofresh.tasks.samples import Candidate, Label
+from hellofresh_parts.claims.verdicts import Reading, VerdictTable
+from hellofresh_parts.claims.versions import Versions, gone_between
+from hellofresh_parts.claims.wording import Worded, chances_of_true
 
 _Key = tuple[str, str]  # address of a review, and its claim
 _MOST_LISTED = 100
@@ -49,19 +49,19 @@ _REASONS: Mapping[str, str] = {
     "no-claim": "review that does not say what was claimed",
     "short-claim": "claim of fewer than 3 words",
     "long-claim": "claim of more than 1,000 characters",
-    "no-publisher": "review without an address, so that its publisher is not known",
-    "other-language": "review in a language that is not asked for",
-    "repeated-review": "a later version of the same review of the same claim is there",
+    "no-publisher": "review without an address, so its publisher is unknown",
+    "other-language": "review in a language that was not requested",
+    "repeated-review": "a later version of this review of the same claim exists",
     Reading.MISSING: "review without a verdict",
-    Reading.UNKNOWN: "verdict in words that the table does not have",
-    Reading.UNSCALED: "verdict as a number on a scale that is not known",
+    Reading.UNKNOWN: "verdict in words that are not in the table",
+    Reading.UNSCALED: "verdict as a number on an unknown scale",
     Reading.NO_TRUTH: "verdict that says nothing about truth, such as satire or unproven",
     Reading.CHECKING: "review still under way",
-    "gives-away": "text that begins or ends with a verdict, or whose wording tells the verdict with more than 90%",
+    "gives-away": "text that begins or ends with a verdict, or whose wording reveals the verdict with over 90%",
     "disagreement": "publishers of the same or a near-equal claim disagree",
-    "repeated-claim": "an earlier review of the same claim is there",
+    "repeated-claim": "an earlier review of the same claim exists",
     "one-class-publisher": "claim of a publisher all of whose claims (at least 5) have one verdict",
-    "one-class-language": "claim in a language all of whose claims have one verdict, so that it would tell the label",
+    "one-class-language": "claim in a language all of whose claims have one verdict, which would reveal the label",
 }
 
 
@@ -99,7 +99,7 @@ def collect(
 
     Args:
         quarter: by the review's date, UTC.
-        feeds: files of reviews, see `collectors.claims.feed`.
+        feeds: files of reviews, see `hellofresh_parts.claims.feed`.
         days: day (`2026-07-03`) of each copy of a feed, in order; files of one name are copies of one feed,
             and the reviews of all copies count.
         pending: also collect the claims that are still being checked.
@@ -328,17 +328,17 @@ class _Gathering:
 
     def warnings(self) -> list[str]:
         """Languages and publishers with one class, and verdicts missing from the table, the most frequent first."""
-        found = [f"left out, as they have one class only: {'; '.join(self._one_class)}."] if self._one_class else []
+        found = [f"left out, because all have one class: {'; '.join(self._one_class)}."] if self._one_class else []
         if self._unweighed:
             names = ", ".join(name or "(no language)" for name in self._unweighed)
-            why = "too few claims are true, or too few are not, to learn what wordings tell (20 of each)"
+            why = "too few claims are true, or too few are not, to learn which wordings reveal it (20 of each)"
             found.append(f"wording was not filtered in {names}: {why}; only verdicts at the edges of texts were.")
         total, different = sum(self._unknown.values()), len(self._unknown)
         rows = sorted(self._unknown.items(), key=lambda pair: (-pair[1], pair[0]))[:_MOST_LISTED]
         listed = "; ".join(f"{count} x {words!r} of {site}" for (site, words), count in rows)
         more = f"; and {different - _MOST_LISTED} more" if different > _MOST_LISTED else ""
         if total:
-            found.append(f"{total} reviews have {different} verdicts that the table does not have: {listed}{more}.")
+            found.append(f"{total} reviews have {different} verdicts that are not in the table: {listed}{more}.")
         return found
 
     def funnel(self, candidates: Iterable[Candidate]) -> Funnel:

@@ -13,9 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.claims.collect import claim_clusters
-from collectors.claims.feed import feed_items
-from collectors.claims.reviews import (
+from hellofresh.core.errors import HelloFreshError
+from hellofresh.tasks._statements import UNSTATED
+from hellofresh_parts.claims.collect import claim_clusters
+from hellofresh_parts.claims.feed import feed_items
+from hellofresh_parts.claims.reviews import (
     ClaimReview,
     ReviewRating,
     UnusableReviewError,
@@ -26,9 +28,7 @@ from collectors.claims.reviews import (
     as_url,
     read_review,
 )
-from collectors.claims.verdicts import Reading, VerdictTable
-from hellofresh.core.errors import HelloFreshError
-from hellofresh.tasks._statements import UNSTATED
+from hellofresh_parts.claims.verdicts import Reading, VerdictTable
 from tests.fakes import fails_with
 
 ITEM: dict[str, Any] = {
@@ -59,7 +59,7 @@ def feed(path: Path, elements: Sequence[Any]) -> Path:
 def test_every_form_is_read_whatever_the_size_of_a_piece(
     text: str, items: list[object], piece: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("collectors.claims.feed._PIECE", piece)
+    monkeypatch.setattr("hellofresh_parts.claims.feed._PIECE", piece)
     (tmp_path / "a.json").write_text(text)
     assert list(feed_items(tmp_path / "a.json")) == items
 
@@ -83,7 +83,7 @@ def test_all_forms_give_the_same_reviews(form: str, tmp_path: Path) -> None:
 
 
 def test_the_window_does_not_cut_elements(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("collectors.claims.feed._PIECE", 7)
+    monkeypatch.setattr("hellofresh_parts.claims.feed._PIECE", 7)
     items = [{"n": 123456789, "t": 'ab\\"}{[' * k} for k in range(40)]
     assert list(feed_items(feed(tmp_path / "a.json", [{"item": item} for item in items]))) == items
     (tmp_path / "b.json").write_text("\ufeff[1234567890123, 1.5e3, null, true]  ", encoding="utf-8")
@@ -350,7 +350,7 @@ FAULTS = [
 def test_a_fault_says_what_it_is_and_where(
     text: str, what: str, after: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("collectors.claims.feed._MOST_ELEMENT", 19)
+    monkeypatch.setattr("hellofresh_parts.claims.feed._MOST_ELEMENT", 19)
     (tmp_path / "a.json").write_text(text)
     with pytest.raises(HelloFreshError) as error:
         list(feed_items(tmp_path / "a.json"))

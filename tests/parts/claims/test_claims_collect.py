@@ -12,15 +12,17 @@ from typing import Any
 
 import pytest
 
-from collectors.claims import ClaimsSettings, collect
-from collectors.claims.reviews import ClaimReview, read_review
-from collectors.claims.versions import Versions
-from collectors.claims.wording import Worded, _forms
 from hellofresh.core.files import sha256_text
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.candidates import Collection
 from hellofresh.tasks import Statement
 from hellofresh.tasks.samples import Candidate
+from hellofresh_parts.claims.collect import collect
+from hellofresh_parts.claims.declared import ClaimsSettings
+from hellofresh_parts.claims.reviews import ClaimReview, read_review
+from hellofresh_parts.claims.versions import Versions
+from hellofresh_parts.claims.wording import Worded, _forms
+from tests.doors import Door, Passed
 from tests.fakes import dropped
 
 Q2 = Quarter(2026, 2)
@@ -113,16 +115,16 @@ def test_unknown_verdicts_are_counted_and_listed(tmp_path: Path) -> None:
     found = run(tmp_path, [*items, review("A claim without any rating.", reviewRating=None)])
     assert dropped(found) == {"unknown-verdict": 3, "unknown-scale": 1, "no-verdict": 1}
     assert found.warnings == [
-        "3 reviews have 1 verdicts that the table does not have: 3 x 'Not quite  so' of checks.example."
+        "3 reviews have 1 verdicts that are not in the table: 3 x 'Not quite  so' of checks.example."
     ]
     assert found.funnel.context["unknown verdicts"] == 1
 
 
 def test_the_most_frequent_unknown_verdicts_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["collectors.claims.collect"], "_MOST_LISTED", 2)
+    monkeypatch.setattr(sys.modules["hellofresh_parts.claims.collect"], "_MOST_LISTED", 2)
     words = ["b odd", "a odd", "c odd", "c odd", "o" * 61]
     items = [review(f"Claim number {n} of many.", word) for n, word in enumerate(words)]
-    start = "5 reviews have 4 verdicts that the table does not have: 2 x 'c odd' of checks.example; 1 x 'a odd' of"
+    start = "5 reviews have 4 verdicts that are not in the table: 2 x 'c odd' of checks.example; 1 x 'a odd' of"
     assert run(tmp_path, items).warnings == [f"{start} checks.example; and 2 more."]
     (only_one,) = run(tmp_path, items[-1:]).warnings
     assert f"1 x '{'o' * 60}' of checks.example." in only_one
@@ -245,3 +247,33 @@ def test_the_order_of_the_feed_changes_nothing(tmp_path: Path) -> None:
     chance.shuffle(items)
     two = run(tmp_path, items)
     assert replace(one, sources=two.sources) == two
+
+
+def test_no_review_is_lost_in_silence(tmp_path: Path) -> None:
+    def with_(**values: Any) -> Any:
+        return lambda item: item | values
+
+    def opened(items: Any) -> Passed:
+        (tmp_path / "feed.json").write_text(json.dumps(items))
+        found = collect(Q2, [tmp_path / "feed.json"], ClaimsSettings(languages=("en",)))
+        on = {one.label.facts["review_url"]: one.label.label for one in found.candidates}
+        return Passed(found.funnel.ledger(), on)
+
+    items = [
+        {"claimReviewed": f"The {word} was sold in 19{n}.", "url": f"https://a.example/{n}", "inLanguage": "en",
+         "datePublished": "2026-05-03", "reviewRating": {"alternateName": ("False", "True", "Mixed")[n % 3]}}
+        for n, word in enumerate(["mill", "river", "council", "bridge", "tower", "harbour", "market"] * 3, start=10)
+    ]  # fmt: skip
+    harms = {
+        "null": lambda _: None, "number": lambda _: 7, "no claim": with_(claimReviewed=""),
+        "no day": with_(datePublished="soon"), "verdict": with_(reviewRating={"alternateName": "Blorple"}),
+        "none": with_(reviewRating={}), "site": with_(url="x"), "short": with_(claimReviewed="No."),
+        "other quarter": with_(datePublished="2025-05-03"), "joke": with_(reviewRating={"alternateName": "Satire"}),
+        "other language": with_(inLanguage="fr"),
+    }  # fmt: skip
+    assert Door(opened, items, lambda item: item["url"], harms).answers() == {
+        "deleted": {"came in"}, "doubled": {"repeated-review"}, "null": {"no-review"}, "number": {"not-an-object"},
+        "no claim": {"no-claim"}, "no day": {"no-review-date"}, "verdict": {"unknown-verdict"}, "none": {"no-verdict"},
+        "site": {"no-publisher"}, "other quarter": {"other-quarter"}, "short": {"short-claim"}, "joke": {"no-truth"},
+        "other language": {"other-language"},
+    }  # fmt: skip

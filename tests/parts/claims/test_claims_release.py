@@ -10,10 +10,7 @@ from typing import Any
 import pytest
 
 from collectors import sample
-from collectors.claims import ClaimsSettings
-from collectors.claims.collect import collect
-from collectors.claims.feed import fetch_reviews
-from collectors.jobs import claims_job, configured_jobs
+from collectors.jobs import configured_jobs
 from hellofresh.config import Settings
 from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.errors import SourceError, UsageError
@@ -26,6 +23,10 @@ from hellofresh.releases.collection import collect_quarter
 from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.life.state import reveal
 from hellofresh.tasks import get_task
+from hellofresh_parts.claims.collect import collect
+from hellofresh_parts.claims.declared import ClaimsSettings
+from hellofresh_parts.claims.feed import fetch_reviews
+from hellofresh_parts.claims.jobs import claims_job
 from tests.conftest import Cli
 from tests.loopback import Reply
 
@@ -128,7 +129,7 @@ def test_the_api_gives_reviews_in_the_form_of_a_feed(
         with pytest.raises(SourceError, match="the same page again"):
             fetched("endless.example")
         assert len(chat.paths) == asked + 2
-    monkeypatch.setattr("collectors.claims.feed._MOST_PAGES", 1)
+    monkeypatch.setattr("hellofresh_parts.claims.feed._MOST_PAGES", 1)
     chat.behave = lambda *_: Reply(json.dumps(first).encode())
     with pytest.raises(SourceError, match="more than 1 pages"):
         fetched("third.example")

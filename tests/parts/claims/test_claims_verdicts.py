@@ -11,15 +11,16 @@ from typing import Any
 
 import pytest
 
-from collectors.claims import ClaimsSettings, VerdictTable, collect
-from collectors.claims.reviews import ReviewRating
-from collectors.claims.verdicts import Reading
-from collectors.jobs import claims_job
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.collection import collect_quarter
 from hellofresh.releases.draw.prospective import build_prospective
 from hellofresh.tasks import CLAIMS
+from hellofresh_parts.claims.collect import collect
+from hellofresh_parts.claims.declared import ClaimsSettings
+from hellofresh_parts.claims.jobs import claims_job
+from hellofresh_parts.claims.reviews import ReviewRating
+from hellofresh_parts.claims.verdicts import Reading, VerdictTable
 from tests.fakes import dropped, fails_with
 
 KNOWN = {
@@ -74,7 +75,7 @@ def test_a_verdict_means_what_its_publisher_says(site, words, reading):
 
 
 def test_every_list_of_words_names_its_source_and_every_language_knows_true_and_false():
-    table = tomllib.loads(files("collectors.claims").joinpath("verdicts.toml").read_text("utf-8"))
+    table = tomllib.loads(files("hellofresh_parts.claims").joinpath("verdicts.toml").read_text("utf-8"))
     sections = [table["common"], *table["languages"].values(), *table["publishers"].values()]
     assert all(section["source"].startswith("https://") for section in sections)
     assert all(section["false"] and section["true"] for section in table["languages"].values())
@@ -216,7 +217,7 @@ def test_a_language_or_publisher_with_one_class_is_left_out_and_named(tmp_path):
     assert (drops["one-class-publisher"], drops["one-class-language"]) == (5, 4)
     languages = "language fr (1 claims, all false); language it (3 claims, all false)"
     assert [line for line in found.warnings if "wording" not in line] == [
-        f"left out, as they have one class only: publisher b.example (5 claims, all false); {languages}."
+        f"left out, because all have one class: publisher b.example (5 claims, all false); {languages}."
     ]
 
 

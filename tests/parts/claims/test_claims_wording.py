@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from collectors.claims import ClaimsSettings, collect
-from collectors.claims.wording import Worded, chances_of_true
 from hellofresh.core.quarters import Quarter
+from hellofresh_parts.claims.collect import collect
+from hellofresh_parts.claims.declared import ClaimsSettings
+from hellofresh_parts.claims.wording import Worded, chances_of_true
 from tests.fakes import refused
 
 WORDS = (

@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 
-from collectors.claims.feed import daily_copies
-from collectors.claims.versions import gone_between
 from hellofresh.cli import main
 from hellofresh.core.files import read_jsonl
 from hellofresh.core.quarters import Quarter
@@ -18,6 +16,8 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.releases.collection import read_candidates
 from hellofresh.releases.life.load import load_release
 from hellofresh.tasks import get_task
+from hellofresh_parts.claims.feed import daily_copies
+from hellofresh_parts.claims.versions import gone_between
 from tests.loopback import Reply
 
 Q2 = Quarter(2026, 2)

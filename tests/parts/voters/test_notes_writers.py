@@ -7,19 +7,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made.voters import draw_liked, draw_written
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
+from benchmarks.made.voters import draw_liked, draw_written
 from collectors.notes.labels import AI_STATES
 from collectors.notes.tables import ENROLLMENT, NOTES
-from collectors.notes.writers import compare_writers
 from hellofresh.core.errors import SourceError
 from hellofresh.releases.candidates import Collection
 from hellofresh.results.note_writers import LEAST_POSTS, WriterKind, standings_of_writers
 from hellofresh.stats.bridging import fit_bridging
 from hellofresh.stats.equal_exposure import WriterEffects, rated_both, writer_effects
-from hellofresh.stats.rings import find_rings
+from hellofresh_parts.voters.rings import find_rings
+from hellofresh_parts.voters.writers import compare_writers
 from tests.collectors.notes.conftest import run
 from tests.fakes import dropped
 
