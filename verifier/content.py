@@ -422,7 +422,7 @@ def _read_outcomes(folder: Path, content: Content) -> None:
             content.judged[content.places[key]] = False
     faults += few(content.places.keys() - seen, "has no outcome")
     faults += few(seen - content.places.keys() - content.tombstones.keys(), "has an outcome and is not a sample")
-    faults += few(both, "must have either a label or the reason why there is none")
+    faults += few(both, "must have either a label or the reason why it is missing")
     content.unchecked[OUTCOMES] = ["facts of outcomes"]
     dropped = {reason: number for reason, number in outcomes.items() if reason}
     stated = {reason: number for reason, number in resolved["dropped"].items() if number}

@@ -419,7 +419,7 @@ def choose_notes(
     rows = [NoteRow(*row) for row in people.select(columns).iter_rows()]
     if quoted := sum(len(row.text) > 1 and row.text[0] == row.text[-1] == '"' for row in rows):
         reader.warnings.append(
-            f"{NOTES.title}: {quoted} of {len(rows)} texts stand in quotation marks, as another program saves "
+            f"{NOTES.title}: {quoted} of {len(rows)} texts are in quotation marks, as another program saves "
             "a table. The dump has none: download the file from its source."
         )
     rows = [row._replace(text=html.unescape(row.text)) for row in rows]

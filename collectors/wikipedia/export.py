@@ -65,7 +65,7 @@ NOT_LOADED, DAMAGED, OTHER_MODEL = LOSSES = (
     "revisions whose text is not what its length or SHA-1 says",
     "revisions of another content model than wikitext",
 )
-"""Why a revision of an article has no text although nobody hid it."""
+"""Why a revision of an article has no text although it is not hidden."""
 NO_USER = "revisions without a user although nobody hid it"
 _CHILDREN = {
     "": "mediawiki",

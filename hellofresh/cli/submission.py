@@ -214,7 +214,7 @@ def _show_due(output: CommandOutput, due: Due, predictions: Sequence[Prediction]
         rated = get_task(task).output is Response
         until = "its labels are public, so it is scored at once"
         if task in due.calendars:
-            until = f"taken until {utc_text(due.calendars[task].deadline)}" + (
+            until = f"accepted until {utc_text(due.calendars[task].deadline)}" + (
                 ", scored once people have rated it" if rated else ""
             )
         elif rated:

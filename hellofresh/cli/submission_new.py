@@ -142,11 +142,11 @@ def _show_days(output: CommandOutput, due: Due, tasks: Sequence[str]) -> None:
         if (calendar := due.calendars.get(task)) is None:
             continue
         until, reveals = utc_text(calendar.deadline), utc_text(calendar.reveals)
-        said = f"taken until {until}; labels are revealed on {reveals}"
+        said = f"accepted until {until}; labels are revealed on {reveals}"
         if task in due.revealed or now() >= calendar.reveals:
-            said = f"labels of {due.edition} are public since {reveals}, so no submission counts any more"
+            said = f"labels of {due.edition} are public since {reveals}, so submissions no longer count"
         elif now() >= calendar.deadline:
-            said = f"predictions were taken until {until}, so no submission counts any more"
+            said = f"predictions were accepted until {until}, so submissions no longer count"
         output.text(f"  {task}: {said}")
 
 

@@ -35,7 +35,7 @@ def choose_edition(
                 where=str(workspace.root),
                 fix=f"Import it: hellofresh dataset import {get_task(task).source}"
                 if task is not None and not get_task(task).is_living
-                else "See what is there: hellofresh quarter status. Or leave --edition and --task out.",
+                else "See what exists: hellofresh quarter status. Or leave --edition and --task out.",
                 code="no-release",
             )
         if not builds:

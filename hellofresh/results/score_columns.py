@@ -253,7 +253,7 @@ def without_totals(long: pl.DataFrame, said: list[str]) -> pl.DataFrame:
             raise DataError(f"the item {name!r} looks like a total, but is not that of the others", fix=fix,
                             expected="items", code="unclear-items")  # fmt: skip
     kept = [name for name in named if name in long["item"]]
-    said += [f"taken for items: {quoted(kept)}"] if kept else []
+    said += [f"read as items: {quoted(kept)}"] if kept else []
     return long
 
 

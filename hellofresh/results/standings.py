@@ -184,7 +184,7 @@ def standings_of(panel: Panel, *, resamples: int | None = None, tests: RaterTest
         notes.append("No system is ranked: the samples common to all systems are of one class.")
     standings = [] if among is None else _standings(panel, ranked, among, resamples)
     fields = ((ranked, among, True), (compared, beside, False))
-    pairs = [_whole(panel, field, found, ranked=both) for field, found, both in fields if found]
+    pairs = [_whole(panel, field, found, tests or {}, ranked=both) for field, found, both in fields if found]
     # pairs by period grow with the square of the systems times the periods
     if len(compared.systems) <= _MOST_BY_PERIOD:
         pairs += [pair for field, _, both in fields for pair in _by_period(panel, field, ranked=both)]
@@ -276,10 +276,13 @@ def _places(field: Field, *, ranked: bool) -> _Places:
     return one[chosen], two[chosen]
 
 
-def _whole(panel: Panel, field: Field, found: Differences, *, ranked: bool) -> pl.DataFrame:
+def _whole(panel: Panel, field: Field, found: Differences, tests: RaterTests, *, ranked: bool) -> pl.DataFrame:
     places = _places(field, ranked=ranked)
+    common, origins = int(field.where.sum()), [system.origin for system in field.systems]
+    own = {frozenset(pair): mean.clusters for pair, (mean, _) in tests.items()}
+    n = [own.get(frozenset((origins[one], origins[two])), common) for one, two in zip(*places, strict=True)]
     tested = {name: getattr(found, name)[places] for name in ("difference", "low", "high", "p_value", "adjusted")}
-    return _counted(panel, field, ALL_PERIODS, places, tested)
+    return _counted(panel, field, ALL_PERIODS, places, tested | {"n": np.array(n)})
 
 
 def _by_period(panel: Panel, field: Field, *, ranked: bool) -> Iterator[pl.DataFrame]:
@@ -307,7 +310,8 @@ def _counted(panel: Panel, field: Field, period: str, places: _Places, found: Ma
     origins = pl.Series([system.origin for system in field.systems], dtype=pl.String)
     counts = {"both_right": both[places], "one_right": both[one, one] - both[places]}
     counts |= {"two_right": both[two, two] - both[places], "same": same[places]}
-    columns = {"one": origins.gather(one), "two": origins.gather(two), **found, **counts}
+    counts["n"] = np.full(one.size, said.shape[1])
+    columns = {"one": origins.gather(one), "two": origins.gather(two), **counts, **found}
     missing = [pl.lit(None).alias(name) for name in ("p_value", "adjusted") if name not in found]
-    frame = pl.DataFrame(columns).with_columns(*missing, period=pl.lit(period), n=said.shape[1])
+    frame = pl.DataFrame(columns).with_columns(*missing, period=pl.lit(period))
     return frame.select(PAIRS.schema.names()).cast(PAIRS.schema)

@@ -85,7 +85,7 @@ def evaluate(
             tell(f"{asked} was asked, but the answers name another model: {', '.join(others[:5])}")
         if report.widened:
             tell(
-                f"{report.widened} answers were cut off before their first word and asked for again with a limit wider "
+                f"{report.widened} answers were cut off before their first word and requested again with a limit wider "
                 f"by {WIDER_TOKENS:,} tokens; --hidden-tokens {WIDER_TOKENS} saves the first attempt"
             )
         for remedy in report.remedies:

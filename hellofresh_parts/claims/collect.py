@@ -50,7 +50,7 @@ _REASONS: Mapping[str, str] = {
     "short-claim": "claim of fewer than 3 words",
     "long-claim": "claim of more than 1,000 characters",
     "no-publisher": "review without an address, so its publisher is unknown",
-    "other-language": "review in a language that is not asked for",
+    "other-language": "review in a language that was not requested",
     "repeated-review": "a later version of this review of the same claim exists",
     Reading.MISSING: "review without a verdict",
     Reading.UNKNOWN: "verdict in words that are not in the table",

@@ -24,7 +24,7 @@ _RULE = (
     f"{LEAST_POSTS} posts with other writers are ranked; a tie group does not differ significantly from its best."
 )
 _RAW = (
-    "Notes of the quarter as they stand on X. These figures depend on who saw the notes: they do not compare writers. "
+    "Notes of the quarter as shown on X. These figures depend on who saw the notes: they do not compare writers. "
     "Minutes from the post to the note, and hours from it to a status, are medians. Alone: posts without notes by "
     "others. First: notes that came first where others wrote, too. On media: on a picture or video."
 )

@@ -109,9 +109,9 @@ def test_new_overwrites_nothing(run) -> None:
 @pytest.mark.parametrize(
     ("moment", "said"),
     [
-        (OPEN, "taken until 2023-10-15T00:00:00Z; labels are revealed on 2023-10-22T00:00:00Z"),
-        (CLOSED, "taken until 2023-10-15T00:00:00Z, so no submission counts any more"),
-        ("2023-11-01T00:00:00Z", "public since 2023-10-22T00:00:00Z, so no submission counts any more"),
+        (OPEN, "accepted until 2023-10-15T00:00:00Z; labels are revealed on 2023-10-22T00:00:00Z"),
+        (CLOSED, "accepted until 2023-10-15T00:00:00Z, so submissions no longer count"),
+        ("2023-11-01T00:00:00Z", "public since 2023-10-22T00:00:00Z, so submissions no longer count"),
     ],
 )
 def test_new_says_until_when_and_that_an_edition_is_revealed(run, at, moment: str, said: str) -> None:

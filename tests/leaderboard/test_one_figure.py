@@ -196,6 +196,7 @@ def test_a_rated_system_has_one_interval_on_the_board_and_in_reports(
             [*map(found.get, ENDS), found["p_value"]]
         )
         assert pair.adjusted == pytest.approx(test["difference_adjusted"])
+        assert pair.n == found["clusters"]
     assert len(tests) == 6
     means = {row["system"]: tuple(map(row["mean"].get, ENDS)) for row in report}
     assert means == {name: pytest.approx(shown[name]) for name in means} and len(means) == 4

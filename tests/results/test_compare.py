@@ -418,7 +418,7 @@ def answers(*columns: str, names: str = "item,A,B") -> str:
     (answers("1", "{h}") + "TOTAL (n=30),30,20\n", {}, "`TOTAL (n=30)` left out"),
     (answers("1", "{h}") + "Code average,1,0.667\n" + answers("1", "{h}").replace("q", "r").split("\n", 1)[1], {},
      "--without Code average"),
-    (answers("1", "{h}").replace("q7", "sum_of_digits"), {}, "taken for items: `sum_of_digits`"),
+    (answers("1", "{h}").replace("q7", "sum_of_digits"), {}, "read as items: `sum_of_digits`"),
     (answers('"1,23{h}"', '"1,10{h}"'), {}, "no column of numbers"),
     (answers("0.{k}", "0.3", "0.1", names="item,A,B,B_std"), {}, "unclear-columns"),
     (answers("1", "{h}", "{h}", names="item,A,B,is_hard"), {}, "unclear-columns"),

@@ -175,7 +175,7 @@ def _check_same(folder: Path, edition: Frozen, task: Task, content: _Content) ->
     if dataset is None or dataset.content != content.sha256:
         has = "no content hash" if dataset is None else f"the content {dataset.content[:12]}"
         raise ReleaseError(
-            f"{task.name} {edition} is there with {has}, and this is {content.sha256[:12]}",
+            f"{task.name} {edition} exists with {has}, but this is {content.sha256[:12]}",
             where=str(folder),
             expected="the same samples and labels: a version is never rewritten",
             fix=f"Give the new content a version of its own, such as {edition.name}@{len(content.samples)}.",

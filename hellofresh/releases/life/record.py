@@ -123,10 +123,10 @@ def target_name(workspace: Workspace, folder: Path) -> str:
     return f"data/{place.relative_to(root).as_posix()}" if place.is_relative_to(root) else str(place)
 
 
-def publications_at_hand(workspace: Workspace) -> Iterator[tuple[str, Path]]:
-    """The targets that are folders on this machine, with their folders of releases."""
-    published = target_name(workspace, workspace.published)
-    for name in dict.fromkeys((published, *read_record(workspace).targets)):
+def publications_at_hand(workspace: Workspace, record: PublicationRecord | None = None) -> Iterator[tuple[str, Path]]:
+    """The targets that are folders on this machine, with their folders of releases; the record is read unless given."""
+    published, record = target_name(workspace, workspace.published), record or read_record(workspace)
+    for name in dict.fromkeys((published, *record.targets)):
         folder = Path(workspace.located(f" {name}").strip()) / "releases"
         if not name.startswith("hub:") and name != WITNESS and folder.is_dir():
             yield name, folder
@@ -140,13 +140,13 @@ def real_releases(workspace: Workspace) -> Iterator[str]:
                 yield path.parent.relative_to(folder).as_posix()
 
 
-def was_opened(workspace: Workspace, folder: Path, manifest: Manifest) -> bool:
+def was_opened(workspace: Workspace, folder: Path, manifest: Manifest, record: PublicationRecord | None = None) -> bool:
     """Whether a release was opened: by the record, its own manifest, or a publication on this machine."""
-    name, record = name_of(workspace, folder), read_record(workspace)
+    name, record = name_of(workspace, folder), record or read_record(workspace)
     if manifest.bundled or manifest.split is not Split.MAIN or manifest.dataset is not None:
         return not manifest.bundled
     known = manifest.revealed or name in record.opened or any(name in chains for chains in record.targets.values())
-    return known or any(_holds(there / name) for _, there in publications_at_hand(workspace))
+    return known or any(_holds(there / name) for _, there in publications_at_hand(workspace, record))
 
 
 def _holds(folder: Path) -> bool:
@@ -155,10 +155,11 @@ def _holds(folder: Path) -> bool:
 
 def has_opened(workspace: Workspace, folder: Path, manifest: Manifest, moment: datetime) -> bool:
     """Whether samples are public at a moment: they were opened, or their day has come and they are not held back."""
-    if manifest.dataset is not None or was_opened(workspace, folder, manifest):
+    record = read_record(workspace)
+    if manifest.dataset is not None or was_opened(workspace, folder, manifest, record):
         return True
     due = manifest.calendar is not None and moment >= calendar_of(manifest, folder).opens
-    return due and not is_waiting(workspace, folder)
+    return due and name_of(workspace, folder) not in record.waiting
 
 
 def is_waiting(workspace: Workspace, folder: Path) -> bool:

@@ -31,7 +31,6 @@ from hellofresh.config import Settings
 from hellofresh.core.editions import Edition
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import (
-    remove_file,
     sha256_file,
     temporary_prefix,
     write_bytes,
@@ -139,12 +138,19 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
             code="nothing-scored",
         )
     analyses = analyses_to_show(splits, quarters)
-    addresses = Settings.load().site
+    for name, one in plugins("hellofresh.analyses").items():
+        for found in analyses:
+            last, again = f"analyses/{found.edition}/{found.task}/{one.name}", f"{one.name} --edition {found.edition}"
+            packages = plugin_makers("hellofresh.analyses", [name])
+            notes += Stage.older(workspace, last, packages, f"hellofresh analyse {again}")
+    settings = Settings.load()
+    addresses, added = settings.site, {name: one.model_dump(mode="json") for name, one in settings.added.items()}
     inputs = [
         FORMAT,
         [[name, str(table.schema)] for name, table in all_tables().items()],
         *(one.inputs for one in analyses),
         addresses.model_dump(mode="json"),
+        *([added] if added else []),  # tables of other packages may depend on them
         [place in splits.opened for place in splits.places],
         [[path.relative_to(workspace.root).as_posix(), sha256_file(path)] for path in _files(splits) if path.is_file()],
     ]
@@ -158,7 +164,7 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
         there = read_board_manifest(folder)
         return BoardBuilt(folder, there.rows, there.quarters, skipped=True, notes=notes, ledgers=there.ledgers)
     rows, ledgers = _put_tables(splits, folder, mode, notes)
-    shown = _put_analyses(analyses, folder, mode)
+    shown = [path for one in analyses for path in one.copy_to(folder, mode)]
     released = copy_released(splits.opened, folder / RELEASED, mode)
     manifest = BoardManifest(
         format=FORMAT,
@@ -184,7 +190,7 @@ def _height(table: pl.LazyFrame) -> int:
 def _put_tables(
     splits: ScoredSplits, folder: Path, mode: int, notes: list[str]
 ) -> tuple[dict[str, int], tuple[Intake, Intake]]:
-    """Write the tables of opened splits, and delete those of packages that are no longer installed.
+    """Write the tables of opened splits.
 
     `notes` gets a sentence on each split with samples whose texts are not on this machine.
 
@@ -203,9 +209,6 @@ def _put_tables(
             table = made.whole()
             sink_parquet(folder / f"{name}.parquet", table, mode=mode)
             rows[name] = _height(table)
-    for path in folder.glob("*.parquet"):
-        if path.stem not in all_tables():
-            remove_file(path)
     came_in, known = _height(splits.every), _height(splits.scores)
     left_out = {"unknown-metric": came_in - known, "not-revealed": known - _height(shown)}
     of_answers = Intake("answers", answers.pop("came in", 0), rows["answers"], answers)
@@ -227,15 +230,6 @@ def _files(splits: ScoredSplits) -> Iterator[Path]:
     for edition in dict.fromkeys(place.edition for place in splits.places):
         for added in added_tables().values():
             yield from added.files(splits.workspace, edition)
-
-
-def _put_analyses(analyses: Sequence[AnalysesOnBoard], folder: Path, mode: int) -> list[Path]:
-    """Copy shown analyses into the board's folder, and delete others."""
-    shown = [path for one in analyses for path in one.copy_to(folder, mode)]
-    for path in (folder / "analyses").rglob("*"):
-        if path.is_file() and path not in shown:
-            path.unlink()
-    return shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,7 +351,7 @@ class AnalysesOnBoard:
         return [str(self.edition), self.task, [[path.name, sha256_file(path)] for path in self.sources]]
 
     def copy_to(self, board: Path, mode: int = 0o644) -> list[Path]:
-        """Write copies and index below the board's folder, delete other files, and return the paths."""
+        """Write copies and index below the board's folder, and return the paths."""
         folder = board / "analyses" / str(self.edition) / self.task
         kept = []
         described = []
@@ -373,9 +367,6 @@ class AnalysesOnBoard:
         index = folder / "index.json"
         listed = AnalysisIndex(edition=str(self.edition), task=self.task, analyses=described)
         write_json(index, listed.model_dump(mode="json"), mode=mode)
-        for path in folder.iterdir():
-            if path != index and path not in kept:
-                remove_file(path)
         return [index, *kept]
 
 

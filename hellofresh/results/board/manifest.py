@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -14,7 +15,7 @@ import polars as pl
 from pydantic import NonNegativeInt, ValidationError
 
 from hellofresh.core.errors import DataError
-from hellofresh.core.files import BadJsonError, model_fault, sha256_file, strict_json, write_json
+from hellofresh.core.files import BadJsonError, model_fault, remove_file, sha256_file, strict_json, write_json
 from hellofresh.core.intake import Intake
 from hellofresh.core.parquet import BadTableError
 from hellofresh.core.strict import SiteSettings, Strict
@@ -72,8 +73,12 @@ class BoardManifest(Strict):
         return {entry.path: entry.sha256 for entry in (*self.files, *self.analyses, *self.released)}
 
     def write(self, folder: Path, mode: int) -> Path:
-        """Write it into the board's folder."""
-        path = folder / _MANIFEST
+        """Write it into the board's folder, from which tables and copies go that only an earlier board had."""
+        path, kept = folder / _MANIFEST, {folder / name for name in self.hashes}
+        copied = ((folder / name).rglob("*") for name in ("analyses", RELEASED))
+        for other in chain(folder.glob("*.parquet"), *copied):
+            if other.is_file() and other not in kept:
+                remove_file(other)
         write_json(path, self.model_dump(mode="json", exclude_defaults=True), mode=mode)
         return path
 

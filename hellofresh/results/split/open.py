@@ -7,7 +7,7 @@ the decided samples.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -17,8 +17,9 @@ from typing import Any, get_args
 import polars as pl
 
 from hellofresh.core.clock import now
+from hellofresh.core.editions import Edition
 from hellofresh.core.errors import DataError
-from hellofresh.core.files import atomic_path, remove_file, sha256_file
+from hellofresh.core.files import atomic_path, sha256_file
 from hellofresh.core.parquet import BadTableError
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.stages import Stage
@@ -52,11 +53,12 @@ from hellofresh.runs.record import (
 )
 from hellofresh.runs.regimes.agents import AGENT
 from hellofresh.submissions.released import due_of
-from hellofresh.tasks import TASKS, EvidenceQuery, Task, get_task
+from hellofresh.tasks import TASKS, EvidenceQuery, Task, get_task, task_makers
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Label, Sample, Split
 from hellofresh.tasks.transcripts import TRANSCRIPTS, Transcript, read_transcripts
 
 _KEYS = ("edition", "task", "split")  # the key columns of scores
+_SIDES = (False, True)  # the public side of a workspace, and the private one
 
 
 def places(workspace: Workspace) -> list[Published]:
@@ -100,28 +102,37 @@ def scored_splits(workspace: Workspace, *, private: bool = False) -> ScoredSplit
         DataError, ReleaseError: if a manifest or scores are damaged, or not as `hellofresh score` wrote them.
     """
     found, moment = places(workspace), now()
-    strays = _refuse_strays(workspace, found)
     opened = [place for place in found if place.has_opened(workspace, moment)]
     for place in found:  # before a table is read, so that figures of other bytes reach no board
         Stage.hold(workspace, score_stage(place.edition, place.split), score_command(place.edition, place.split))
+    judged = _judged(workspace, {place.edition for place in found})
+    strays = _refuse_strays(workspace, found, judged)
     every = scan_scores(workspace, found)
     scores, notes = _of_known_metrics(every)
-    files = [*(path for _, path in score_files(workspace)), *_files_of(workspace, found)]
+    for place in found:
+        made_by = task_makers(TASKS[place.task]) if place.task in TASKS else {}
+        stage, again = score_stage(place.edition, place.split), score_command(place.edition, place.split)
+        notes += {*Stage.older(workspace, stage, made_by, again)} - {*notes}  # another task has the same
+    files = [*(path for _, path in score_files(workspace)), *judged, *_files_of(workspace, found)]
     return ScoredSplits(workspace, private, found, opened, every, scores, [*notes, *strays], files)
 
 
-def _refuse_strays(workspace: Workspace, splits: Sequence[Published]) -> list[str]:
-    """Refuse scores that are of no split, and return a sentence on each such file among the judgements."""
-    editions, sides = {place.edition for place in splits}, (False, True)
-    scores = {workspace.scores(one, kind, private=side) for one in editions for kind in Split for side in sides}
+def _judged(workspace: Workspace, editions: Collection[Edition]) -> list[Path]:
+    """The files of judgements that editions may have."""
+    return [judgements_file(workspace, one, kind, part, private=side)
+            for one in sorted(editions) for kind in Split for part in get_args(Part) for side in _SIDES]  # fmt: skip
+
+
+def _refuse_strays(workspace: Workspace, splits: Sequence[Published], judged: Sequence[Path]) -> list[str]:
+    """Refuse scores that are of no split, and return a sentence on each file among the judgements that is of none."""
+    editions = {place.edition for place in splits}
+    scores = {workspace.scores(one, kind, private=side) for one in editions for kind in Split for side in _SIDES}
     for _, path in score_files(workspace):
         if path not in scores:
             fix = "Remove it, or move it elsewhere."
             raise DataError("scores of an edition that was not released", where=str(path), fix=fix, code="stray-scores")
-    parts = [judgements_file(workspace, one, kind, part, private=side)
-             for one in editions for kind in Split for part in get_args(Part) for side in sides]  # fmt: skip
-    there = {path for folder in {path.parent for path in parts} for path in folder.glob("*") if path.is_file()}
-    names = sorted(path.relative_to(workspace.root).as_posix() for path in there.difference(parts))
+    there = {path for folder in {path.parent for path in judged} for path in folder.glob("*") if path.is_file()}
+    names = sorted(path.relative_to(workspace.root).as_posix() for path in there.difference(judged))
     return [f"{name} belongs to no released edition, so it is not read" for name in names]
 
 
@@ -320,6 +331,7 @@ def _with_samples(bare: BoardSplit, files: StudyFiles, *, shown: bool) -> BoardS
             samples = [sample if isinstance(sample, published) else task.public(sample) for sample in full]
     # Outputs on samples that were taken down or never decided do not count.
     said = bare.said.filter(pl.col("id").is_in([sample.id for sample in samples]))
+    searched = {(query.corpus, query.corpus_sha256) for query in samples if isinstance(query, EvidenceQuery)}
     return replace(
         bare,
         said=said,
@@ -328,7 +340,7 @@ def _with_samples(bare: BoardSplit, files: StudyFiles, *, shown: bool) -> BoardS
         labels=labels,
         shown=shown,
         withheld=withheld,
-        corpora=[searched_corpus(workspace, *named) for named in sorted(_searched(samples))],
+        corpora=[searched_corpus(workspace, *named) for named in sorted(searched)],
         study=read_study_of(files, task) if place.split == MAIN and shown else None,
     )
 
@@ -345,11 +357,6 @@ def _counts(workspace: Workspace, place: Published, *, private: bool) -> Mapping
     if private and not counts and manifest.selection is not None and place.split == MAIN:
         counts = read_counts(workspace.private(place.edition, place.task)) or {}
     return counts
-
-
-def _searched(samples: Sequence[Sample]) -> set[tuple[str, str]]:
-    """Name and hash of each corpus that samples search."""
-    return {(query.corpus, query.corpus_sha256) for query in samples if isinstance(query, EvidenceQuery)}
 
 
 def question_before(frame: str, task: Task, sample: Sample) -> str:
@@ -388,12 +395,8 @@ def due_ids(
 
 
 def _files_of(workspace: Workspace, splits: Sequence[Published]) -> list[Path]:
-    """The files, besides scores, that opened splits rest on; some may be absent."""
+    """The files, besides scores and judgements, that opened splits rest on; some may be absent."""
     files = [path for place in splits for path in (place.folder / MANIFEST, *place.texts(workspace))]
-    parts: tuple[Part, ...] = ("", "receipts", "waiting")
-    for edition, split in sorted({(place.edition, place.split) for place in splits}):
-        for private in (False, True):
-            files += [judgements_file(workspace, edition, split, part, private=private) for part in parts]
     studies = (StudyFiles(workspace, edition, task) for edition, task in workspace.released())
     files += [path for study in studies for path in (study.ratings, study.key, study.responses)]
     for name in ("run.json", "plan.json", PROMPTS, RESPONSES, TRANSCRIPTS):
@@ -402,23 +405,20 @@ def _files_of(workspace: Workspace, splits: Sequence[Published]) -> list[Path]:
 
 
 def copy_released(opened: Sequence[Published], folder: Path, mode: int) -> list[Path]:
-    """Copy what releases list into a folder, delete other files there, and return the copies.
+    """Copy what releases list into a folder, and return the copies.
 
     Raises:
         ReleaseError: if a file does not match its manifest (`bad-hash`).
     """
-    kept: dict[Path, None] = {}
+    made = []
     for place in opened:
         name = place.task if place.split == MAIN else f"{place.task}-{place.split}"
         for entry in place.manifest.files:
             copy = folder / str(place.edition) / name / entry.path
             with atomic_path(copy, mode=mode) as new:
                 copy_file(place.folder / entry.path, entry.sha256, new)
-            kept[copy] = None
-    for path in folder.rglob("*"):
-        if path.is_file() and path not in kept:
-            remove_file(path)
-    return list(kept)
+            made.append(copy)
+    return made
 
 
 def _panel(split: BoardSplit) -> Panel:

@@ -128,7 +128,7 @@ def test_texts_that_another_program_has_quoted_are_counted(dump):
         text = f'"Number {number} is ""high""."' if number % 2 else 'It is 12" high and 10"'
         dump.note(number, at="2026-10-05T10:00:00", text=text)
     (warning,) = run(dump.write()).warnings
-    assert warning.startswith("notes: 20 of 40 texts stand in quotation marks")
+    assert warning.startswith("notes: 20 of 40 texts are in quotation marks")
 
 
 def test_votes_of_sampled_readers_are_counted_apart(dump):
