@@ -57,9 +57,7 @@ _TASKS = (
         (EditsAsked, EditsSettings, ReadingAsked),
     ),
 )
-LIVING: Registry[LivingTask] = Registry(
-    "living task", "hellofresh.collectors", ((task.name, task) for task in _TASKS), lambda _, task: task.name
-)
+LIVING: Registry[LivingTask] = Registry("living task", "hellofresh.collectors", _TASKS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,4 +80,4 @@ class NotesFit:
     configured: str
 
 
-FITS: Registry[NotesFit] = Registry("fit of notes", "hellofresh.fits", (), lambda _, fit: fit.name)
+FITS: Registry[NotesFit] = Registry("fit of notes", "hellofresh.fits", ())

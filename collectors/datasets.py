@@ -42,7 +42,7 @@ from hellofresh.tasks.samples import Candidate, Label
 
 __all__ = ["DATASETS", "DataSet", "OriginalFile", "StatementRow", "get_dataset", "register_dataset"]
 
-DATASETS: Registry[DataSet] = Registry("data set", "hellofresh.datasets", _BUNDLED.items(), lambda _, one: one.name)
+DATASETS: Registry[DataSet] = Registry("data set", "hellofresh.datasets", _BUNDLED.values())
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
 FULL = "full"
 
@@ -65,7 +65,7 @@ def register_dataset(dataset: DataSet) -> None:
     Raises:
         UsageError: if another data set has its name.
     """
-    DATASETS.add(dataset.name, dataset)
+    DATASETS.add(dataset)
 
 
 @dataclass(frozen=True, slots=True)

@@ -236,7 +236,7 @@ class Settings(_Extended):
     @classmethod
     def _kinds(cls, names: Iterable[str]) -> Mapping[str, type[Strict]]:
         own = (one for one in names if "." not in one)  # others are tables of sources
-        return {name: kind for one in own for name, kind in plugins("hellofresh.settings", one).items()}
+        return {name: kind for one in own for name, kind in plugins("hellofresh.settings", one, type).items()}
 
     @model_validator(mode="after")
     def _own_site_is_not_read(self) -> Self:

@@ -91,6 +91,22 @@ def test_a_stage_is_current_only_for_the_code_that_ran_it_unless_its_code_does_n
     assert other.changes(of_code=False) == []
 
 
+@pytest.mark.parametrize(
+    ("packages", "said"),
+    [
+        ({"metric m": "0.1 aa"}, []),
+        ({}, []),  # a metric that is gone is left out, and said elsewhere
+        ({"metric m": "0.1 ab"}, ["one is as before, though the code of metric m 0.1 has changed. Run: again"]),
+        ({"metric m": "0.1 aa", "metric n": "1 a"}, ["one is as before, though metric n 1 is new. Run: again"]),
+    ],
+)
+def test_a_result_that_is_older_than_what_a_package_would_compute_is_named(make, packages, said) -> None:
+    workspace = make.workspace()
+    assert Stage.older(workspace, "one", packages, "again") == []
+    Stage.of(workspace, "one", {}, {"hellofresh": "0.1.0 aa", "metric m": "0.1 aa"}).record([])
+    assert Stage.older(workspace, "one", packages, "again") == said
+
+
 PROJECT = """
 [build-system]
 requires = ["setuptools"]

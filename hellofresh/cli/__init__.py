@@ -19,6 +19,7 @@ from hellofresh.cli._clone import find_training
 from hellofresh.cli.arguments import command_line, typed_noun
 from hellofresh.core.children import shadowing
 from hellofresh.core.errors import HelloFreshError, WorkspaceError
+from hellofresh.core.plugins import fault_of_plugin
 
 if TYPE_CHECKING:
     import argparse
@@ -38,11 +39,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if typed_noun(words) == "board":  # its matrices are small: more threads would only slow it down
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
-        parser = command_line(typed_noun(words))
+        options = command_line(typed_noun(words)).parse_args(words)
     except HelloFreshError as error:  # a package that adds commands
         print(f"error: {error}", file=sys.stderr)  # noqa: T201 - without rich, which may not be needed
         return error.exit_code
-    options = parser.parse_args(words)
     if "run" not in options:  # a noun without its verb
         options.lists.print_help()
         return 0
@@ -77,6 +77,11 @@ def _reported(options: argparse.Namespace, output: CommandOutput, words: Sequenc
         fix = "Check the folder's permissions and free space, or set HELLOFRESH_DATA to another folder."
         output.error(WorkspaceError(what, where=str(error.filename or ""), fix=fix, code="system"))
         return 2
+    except Exception as error:
+        if (fault := fault_of_plugin(error)) is None:
+            raise  # a fault of ours, whose traceback a report needs
+        output.error(fault)
+        return fault.exit_code
 
 
 def _absent(words: Sequence[str], error: HelloFreshError) -> list[str]:

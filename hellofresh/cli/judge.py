@@ -147,15 +147,15 @@ def _say_without_text(output: CommandOutput, study: RatedStudy) -> None:
 
 def _by_name(name: str, study: RatedStudy, output: CommandOutput) -> int:
     """Judge by a judge that needs only the study, from this or another package."""
-    rate = _JUDGES.get(name) or plugins("hellofresh.judges", name).get(name)
+    rate = _JUDGES.get(name) or plugins("hellofresh.judges", name, Callable).get(name)
     if rate is None:
         raise UnknownNameError("judge", name, (*_JUDGES, "model", "rewards", *plugins("hellofresh.judges")))
     ratings: list[Rating] = list(rate(study))
-    judges = {(item.judge, item.kind) for item in ratings}
-    if len(judges) != 1 or JudgeKind.PERSON in {kind for _, kind in judges}:
-        what = f"the judge {name} gave ratings by {len(judges)} judges"
-        raise DataError(what, expected="ratings by one, which is not a person", code="bad-judge")
-    ((judge, _),) = judges
+    judges = {item.judge for item in ratings}
+    if len(judges) != 1 or {name} - {*judges, *_JUDGES} or JudgeKind.PERSON in {item.kind for item in ratings}:
+        what = f"the judge {name} gave ratings by {', '.join(map(repr, judges)) or '0 judges'}"
+        raise DataError(what, expected=f"ratings by {name}, which is not a person", code="bad-judge")
+    (judge,) = judges
     kept = keep_ratings(study, judge, ratings)
     silent = sum(item.value is None for item in ratings)
     output.result({"judge": judge, "ratings": kept, "without_value": silent})

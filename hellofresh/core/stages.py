@@ -80,6 +80,14 @@ class Stage:
                 return [*found, f"{name} has changed since it was written"]
         return found
 
+    @classmethod
+    def older(cls, workspace: Workspace, name: str, packages: Makers, again: str) -> list[str]:
+        """A sentence if one of these packages has changed since a stage ran; `again` is the command that runs it."""
+        known = cls(workspace, name, "", {})._read()
+        was = packages if known is None else {one: known.makers[one] for one in packages if one in known.makers}
+        changed = "; ".join(changed_makers(was, packages))
+        return [f"{name} is as before, though {changed}. Run: {again}"] if changed else []
+
     def is_current(self) -> bool:
         """Whether the outputs exist unchanged, made from the current inputs by the current code."""
         return self.changes() == []

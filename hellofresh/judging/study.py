@@ -178,6 +178,7 @@ def check_ratings(ratings: pl.DataFrame, rubric: Rubric, *, where: str) -> None:
         ("a value that is not on the criterion's scale", off_scale),
         ("a link where the response is rated, or none where a link is", (pl.col("link") != "") != pl.col("_link")),
         ("a rating that appears twice", twice),
+        ("a response of two samples", pl.col("sample").n_unique().over("response") > 1),
         ("an unknown kind of judge", ~pl.col("kind").is_in([str(kind) for kind in JudgeKind])),
         ("an unknown phase", ~pl.col("phase").is_in([str(phase) for phase in RatingPhase])),
         ("a weight that is not above 0", ~(pl.col("weight") > 0)),

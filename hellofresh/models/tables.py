@@ -22,7 +22,7 @@ from hellofresh.core.plugins import plugins
 from hellofresh.core.strict import Strict
 from hellofresh.core.systems import MODEL_FACTS, ModelFacts
 from hellofresh.models import Limits, Price, Sampling
-from hellofresh.models.wires import WIRES
+from hellofresh.models.wires import WIRES, Wire
 
 TokenParameter = Literal["max_tokens", "max_completion_tokens"]
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,59}$")]
@@ -66,7 +66,7 @@ class ProviderTable(Strict):
     @classmethod
     def _known_wire(cls, kind: str) -> str:
         if kind not in WIRES:
-            WIRES.update(plugins("hellofresh.wires", kind))
+            WIRES.update(plugins("hellofresh.wires", kind, Wire))
         if kind not in WIRES:
             raise ValueError(f"{kind!r} is not one of {', '.join(WIRES)}, nor a wire of an installed package")
         return kind

@@ -391,6 +391,11 @@ class _Runner:
             outcome = await chosen.regime.solve(case)
         except ExceptionGroup as group:  # a regime may ask several questions at once
             raise first_error(group) from None
+        wanted = sorted(prompt.id for prompt in case.prompts)
+        if sorted(str(getattr(one, "prompt", "")) for one in getattr(outcome, "outputs", ())) != wanted:
+            what = f"the regime {chosen.regime.name} gave {outcome!r:.80} for the sample {sample.id}"
+            expected = f"an Outcome with one output for each prompt: {', '.join(wanted)}"
+            raise RunError(what, expected=expected, code="bad-outcome")
         if outcome.events:
             events = [event.model_dump(mode="json") for event in outcome.events]
             await self.journal.store_trace(sample.id, item.repetition, events)

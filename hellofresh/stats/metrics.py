@@ -122,6 +122,26 @@ class Metric:
         return 1 if self.higher_is_better else -1
 
 
+def check_metric(metric: Metric, classes: int) -> None:
+    """Try a metric of labels on each of them with each answer, alone and together.
+
+    Raises:
+        ValueError: if its statistics or its values have the wrong shape, or a value is not within its limits.
+    """
+    if metric.fact or metric.of_numbers or metric.of_forecasts:  # these compare other things
+        return
+    labels, said = (part.ravel() for part in np.mgrid[0:classes, NO_ANSWER:classes])
+    table = metric.statistics(labels, said)
+    sums, n = np.vstack([table, table.sum(axis=0, keepdims=True)]), labels.size + 1
+    with np.errstate(all="ignore"):
+        values, sizes = metric.value(sums), metric.statistics.size(sums)
+    if not np.shape(values) == np.shape(sizes) == (n,):
+        raise ValueError(f"values and sizes of shapes {np.shape(values)}, {np.shape(sizes)}, expected ({n},)")
+    low, high = metric.limits
+    if not ((values >= low) & (values <= high)).all():
+        raise ValueError(f"values {np.unique(values)}, expected {low:g} to {high:g}, never nan")
+
+
 def ratio(above: Floats, below: Floats) -> Floats:
     """The quotient, or 0 if the denominator is 0."""
     return np.divide(above, below, out=np.zeros(np.broadcast(above, below).shape), where=below != 0)

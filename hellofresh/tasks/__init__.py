@@ -88,7 +88,7 @@ _ALL = (
 )
 
 
-def _stands_beside(_: str, task: Task, others: Iterable[Task]) -> None:
+def _stands_beside(task: Task, others: Iterable[Task]) -> None:
     for other in others:
         alike = task.id_prefix.startswith(other.id_prefix) or other.id_prefix.startswith(task.id_prefix)
         if alike or task.name == other.name:
@@ -100,9 +100,7 @@ def _stands_beside(_: str, task: Task, others: Iterable[Task]) -> None:
             )
 
 
-TASKS: Registry[Task] = Registry(
-    "task", "hellofresh.tasks", ((task.name, task) for task in _ALL), lambda _, task: task.name, _stands_beside
-)
+TASKS: Registry[Task] = Registry("task", "hellofresh.tasks", _ALL, _stands_beside)
 _DATASETS = (
     averitec.DATASET,
     check_covid.DATASET,
@@ -141,7 +139,7 @@ def register_task(task: Task) -> None:
     Raises:
         UsageError: if another task has its name, or an overlapping id prefix.
     """
-    TASKS.add(task.name, task)
+    TASKS.add(task)
 
 
 def task_makers(*tasks: Task) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from functools import cache, cached_property
@@ -13,12 +13,12 @@ from typing import Any, Literal, Self, Union
 
 from pydantic import TypeAdapter, ValidationError
 
-from hellofresh.core.errors import DataError, UnknownNameError
+from hellofresh.core.errors import DataError, UnknownNameError, UsageError
 from hellofresh.core.files import model_fault
-from hellofresh.core.plugins import plugins
+from hellofresh.core.plugins import plugins, refuse_taken
 from hellofresh.core.quarters import PeriodKind
 from hellofresh.core.strict import Strict
-from hellofresh.stats.metrics import Metric, class_metrics, forecast_metrics, two_class_metrics
+from hellofresh.stats.metrics import Metric, check_metric, class_metrics, forecast_metrics, two_class_metrics
 from hellofresh.tasks.outputs import Choice, Output, Response
 from hellofresh.tasks.samples import PROSPECTIVE, Candidate, Label, Sample
 
@@ -71,9 +71,18 @@ class DataStatement(Strict):
 
 
 @cache
-def _added_metrics() -> tuple[Callable[[Sequence[str]], Sequence[Metric]], ...]:
-    """Functions of other packages; each returns the metrics it adds to a task of choices with the given classes."""
-    return tuple(plugins("hellofresh.metrics").values())
+def _added_metrics(classes: tuple[str, ...]) -> tuple[Metric, ...]:
+    """What other packages add to a task of choices with these classes; raises UsageError if one does not work."""
+    found = list[Metric]()
+    for name, make in plugins("hellofresh.metrics", of=Callable).items():
+        try:
+            for metric in make(classes):
+                check_metric(metric, len(classes))
+                found.append(metric)
+        except Exception as error:  # code of others
+            what = f"the metric {name} of another package cannot be used: {type(error).__name__}: {error}"
+            raise UsageError(what, fix="docs/extending.md has an example.", code="bad-metric") from error
+    return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -178,8 +187,9 @@ class Task:
             usual = two_class_metrics() if len(self.classes) == 2 else class_metrics(self.classes)
             object.__setattr__(self, "metrics", usual)
         if self.output is Choice:
-            own = {metric.name for metric in self.metrics}
-            added = (metric for make in _added_metrics() for metric in make(self.classes) if metric.name not in own)
+            added = [metric for metric in _added_metrics(self.classes) if metric not in self.metrics]  # by `replace`
+            for metric in added:
+                refuse_taken("metric", metric.name, [one.name for one in self.every_metric])
             object.__setattr__(self, "metrics", (*self.metrics, *added))
         if len({metric.name for metric in self.every_metric}) < len(self.every_metric):
             raise ValueError(f"{self.name}: two metrics share a name")

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from hellofresh.core.files import sha256_text
-from hellofresh.core.plugins import plugins
+from hellofresh.core.plugins import plugins, refuse_taken
 from hellofresh.results.board.system_rows import SystemFacts
 from hellofresh.results.comparison import ROUGH, chance
 from hellofresh.results.split.panel import section_of
@@ -134,14 +134,18 @@ def by_rank(scale: Scale) -> Callable[[Line], tuple[object, ...]]:
 def columns_of(scale: Scale) -> Mapping[str, BoardColumn]:
     """The columns right of the chart by their titles: visible ones, the further metrics, then the others."""
     shown = [column for column in _COLUMNS if column.shown]
-    rest = [column for column in (*_COLUMNS, *added_columns()) if column not in shown]
-    return {column.title: column for column in (*shown, *_of_metrics(scale), *rest)}
+    rest = [column for column in _COLUMNS if not column.shown]
+    ours = {column.title: column for column in (*shown, *_of_metrics(scale), *rest)}
+    for column in added_columns():
+        refuse_taken("column", column.title, ours)
+        ours[column.title] = column
+    return ours
 
 
 @cache
 def added_columns() -> tuple[BoardColumn, ...]:
     """The columns of other packages, cached, since a board of hundreds of pages needs them for each table."""
-    return tuple(plugins("hellofresh.columns").values())
+    return tuple(plugins("hellofresh.columns", of=BoardColumn).values())
 
 
 def _of_metrics(scale: Scale) -> Iterator[BoardColumn]:
@@ -439,9 +443,12 @@ def plain_row(line: Line, split: SplitKey) -> dict[str, Value]:
         "prompt": result.prompt,
         **{f"{metric.name}{end}": getattr(metric, at) for metric in result.metrics for end, at in ends.items()},
     }
-    return plain | {
-        name: value for column in columns_of(Scale()).values() for name, value in column.plain(line).items()
-    }
+    for column in columns_of(Scale()).values():
+        for name, value in column.plain(line).items():
+            if column in added_columns():
+                refuse_taken("column of downloads", name, plain)
+            plain[name] = value
+    return plain
 
 
 def is_hollow(line: Line) -> bool:

@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from hellofresh.core.editions import is_edition
-from hellofresh.core.errors import UsageError
-from hellofresh.core.plugins import plugins
+from hellofresh.core.plugins import plugins, refuse_taken
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 from leaderboard.components.labels import EVERY, PageKey, is_frozen, task_order
 from leaderboard.data.board import Board, SplitKey
@@ -64,11 +63,9 @@ def all_pages() -> tuple[Page, ...]:
         UsageError: if two have one path.
     """
     pages = list(PAGES)
-    for page in plugins("hellofresh.pages").values():
+    for page in plugins("hellofresh.pages", of=Page).values():
         paths = [one.path for one in pages]
-        if page.path in paths:
-            what = f"the page {page.path!r} of another package has the path of another page"
-            raise UsageError(what, expected="another path", code="page-exists")
+        refuse_taken("page", page.path, paths, "[a-z][a-z0-9-]*")
         pages.insert(paths.index(page.before) if page.before in paths else len(pages), page)
     return tuple(pages)
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
+from hellofresh.core import plugins
 from hellofresh.core.clock import now
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import sha256_file
@@ -51,6 +53,18 @@ def test_it_is_skipped_when_nothing_changed_and_the_same_bytes_when_made_again(s
     (first.folder / "scores.parquet").write_bytes(b"changed by hand")
     assert not build_board(scored).skipped
     assert {path.name: sha256_file(path) for path in first.folder.iterdir() if path.is_file()} == before
+
+
+def test_it_is_built_again_for_a_setting_of_another_package(scored, tmp_path, monkeypatch) -> None:
+    point = EntryPoint("shortest", "shortest:ShortestSettings", "hellofresh.settings")
+    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "docs" / "examples")
+    monkeypatch.setattr(plugins, "entry_points", lambda group, name=None: [point] if group == point.group else [])
+    monkeypatch.setenv("HELLOFRESH_CONFIG", str(tmp_path / "hellofresh.toml"))
+    skipped = []
+    for most in (1, 1, 2):
+        (tmp_path / "hellofresh.toml").write_text(f"[shortest]\nmost = {most}\n")
+        skipped.append(build_board(scored).skipped)
+    assert skipped == [False, True, False]
 
 
 def test_a_run_has_the_score_of_a_lenient_reading_beside_its_own(make, chat, loopback, tmp_path) -> None:

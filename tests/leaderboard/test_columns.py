@@ -58,7 +58,7 @@ def test_a_column_of_another_package_is_everywhere(added: dict[str, Any]) -> Non
 
 def test_installed_packages_are_searched_once_however_many_tables_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(standings, "plugins", lambda group: asked.append(group) or {})
+    monkeypatch.setattr(standings, "plugins", lambda group, of: asked.append(group) or {})
     standings.added_columns.cache_clear()
     table(line()), table(line())
     standings.added_columns.cache_clear()

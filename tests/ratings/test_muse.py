@@ -106,6 +106,7 @@ BROKEN = (
     ("kind", "oracle", "kind"),
     ("phase", "later", "phase"),
     ("weight", 0.0, "weight"),
+    ("sample", "cor-none", "two samples"),
 )
 
 

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hellofresh import __version__
 from hellofresh.cli.arguments.parser import CommandParser
-from hellofresh.core.errors import UsageError
-from hellofresh.core.plugins import plugins, registered
+from hellofresh.core.plugins import plugins, refuse_taken, registered
 
 if TYPE_CHECKING:
     from hellofresh.cli.arguments.declare import Command
@@ -71,10 +70,9 @@ def all_nouns() -> Mapping[str, Noun]:
     Raises:
         UsageError: if another package has a noun of this one, or cannot be loaded.
     """
-    added: dict[str, Noun] = plugins("hellofresh.commands")
-    if taken := NOUNS.keys() & added.keys():
-        what = f"the command {min(taken)!r} of another package is one of HelloFresh's own"
-        raise UsageError(what, expected="an entry point with another name", code="command-exists")
+    added: dict[str, Noun] = plugins("hellofresh.commands", of=Noun)
+    for name in added:
+        refuse_taken("command", name, NOUNS)
     groups = list(dict.fromkeys(noun.group for noun in (*NOUNS.values(), *added.values())))
     return dict(sorted({**NOUNS, **added}.items(), key=lambda item: groups.index(item[1].group)))
 

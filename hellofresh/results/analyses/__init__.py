@@ -18,9 +18,7 @@ _FAMILIES = (confidence, knowledge, order, prompts, samples, voters)
 _OWN: dict[str, Analysis[Panel]] = {
     one.name: one for family in _FAMILIES for one in vars(family).values() if isinstance(one, Analysis)
 }
-ANALYSES: Registry[Analysis[Panel]] = Registry(
-    "analysis", "hellofresh.analyses", ((name, _OWN[name]) for name in ORDER), lambda _, one: one.name
-)
+ANALYSES: Registry[Analysis[Panel]] = Registry("analysis", "hellofresh.analyses", map(_OWN.__getitem__, ORDER))
 """By name, in order of display; analyses of other packages come last."""
 
 

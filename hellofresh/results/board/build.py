@@ -138,12 +138,19 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
             code="nothing-scored",
         )
     analyses = analyses_to_show(splits, quarters)
-    addresses = Settings.load().site
+    for name, one in plugins("hellofresh.analyses").items():
+        for found in analyses:
+            last, again = f"analyses/{found.edition}/{found.task}/{one.name}", f"{one.name} --edition {found.edition}"
+            packages = plugin_makers("hellofresh.analyses", [name])
+            notes += Stage.older(workspace, last, packages, f"hellofresh analyse {again}")
+    settings = Settings.load()
+    addresses, added = settings.site, {name: one.model_dump(mode="json") for name, one in settings.added.items()}
     inputs = [
         FORMAT,
         [[name, str(table.schema)] for name, table in all_tables().items()],
         *(one.inputs for one in analyses),
         addresses.model_dump(mode="json"),
+        *([added] if added else []),  # tables of other packages may depend on them
         [place in splits.opened for place in splits.places],
         [[path.relative_to(workspace.root).as_posix(), sha256_file(path)] for path in _files(splits) if path.is_file()],
     ]

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from hellofresh.core.data_sets import DatasetFacts
-from hellofresh.core.errors import UsageError
 from hellofresh.core.folders import FileEntry
 from hellofresh.core.parquet import Table
-from hellofresh.core.plugins import plugins
+from hellofresh.core.plugins import plugins, refuse_taken
 from hellofresh.results.board import release_rows, sample_rows, system_rows
 from hellofresh.results.card import CardRow
 from hellofresh.results.over_quarters import OverQuartersRow
@@ -89,10 +88,9 @@ class AddedTable:
 @cache
 def added_tables() -> Mapping[str, AddedTable]:
     """The tables of other packages, loaded on use, since their modules import this one."""
-    added: dict[str, AddedTable] = plugins("hellofresh.tables")
-    if taken := (TABLES.keys() - BROUGHT) & added.keys():
-        what = f"the table {min(taken)!r} of another package has the name of one of ours"
-        raise UsageError(what, expected="an entry point with another name", code="table-exists")
+    added: dict[str, AddedTable] = plugins("hellofresh.tables", of=AddedTable)
+    for name in added:
+        refuse_taken("table", name, TABLES.keys() - BROUGHT, "[a-z][a-z0-9_]*")
     return added
 
 

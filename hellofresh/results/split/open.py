@@ -53,7 +53,7 @@ from hellofresh.runs.record import (
 )
 from hellofresh.runs.regimes.agents import AGENT
 from hellofresh.submissions.released import due_of
-from hellofresh.tasks import TASKS, EvidenceQuery, Task, get_task
+from hellofresh.tasks import TASKS, EvidenceQuery, Task, get_task, task_makers
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Label, Sample, Split
 from hellofresh.tasks.transcripts import TRANSCRIPTS, Transcript, read_transcripts
 
@@ -109,6 +109,10 @@ def scored_splits(workspace: Workspace, *, private: bool = False) -> ScoredSplit
     strays = _refuse_strays(workspace, found, judged)
     every = scan_scores(workspace, found)
     scores, notes = _of_known_metrics(every)
+    for place in found:
+        made_by = task_makers(TASKS[place.task]) if place.task in TASKS else {}
+        stage, again = score_stage(place.edition, place.split), score_command(place.edition, place.split)
+        notes += {*Stage.older(workspace, stage, made_by, again)} - {*notes}  # another task has the same
     files = [*(path for _, path in score_files(workspace)), *judged, *_files_of(workspace, found)]
     return ScoredSplits(workspace, private, found, opened, every, scores, [*notes, *strays], files)
 
@@ -327,6 +331,7 @@ def _with_samples(bare: BoardSplit, files: StudyFiles, *, shown: bool) -> BoardS
             samples = [sample if isinstance(sample, published) else task.public(sample) for sample in full]
     # Outputs on samples that were taken down or never decided do not count.
     said = bare.said.filter(pl.col("id").is_in([sample.id for sample in samples]))
+    searched = {(query.corpus, query.corpus_sha256) for query in samples if isinstance(query, EvidenceQuery)}
     return replace(
         bare,
         said=said,
@@ -335,7 +340,7 @@ def _with_samples(bare: BoardSplit, files: StudyFiles, *, shown: bool) -> BoardS
         labels=labels,
         shown=shown,
         withheld=withheld,
-        corpora=[searched_corpus(workspace, *named) for named in sorted(_searched(samples))],
+        corpora=[searched_corpus(workspace, *named) for named in sorted(searched)],
         study=read_study_of(files, task) if place.split == MAIN and shown else None,
     )
 
@@ -352,11 +357,6 @@ def _counts(workspace: Workspace, place: Published, *, private: bool) -> Mapping
     if private and not counts and manifest.selection is not None and place.split == MAIN:
         counts = read_counts(workspace.private(place.edition, place.task)) or {}
     return counts
-
-
-def _searched(samples: Sequence[Sample]) -> set[tuple[str, str]]:
-    """Name and hash of each corpus that samples search."""
-    return {(query.corpus, query.corpus_sha256) for query in samples if isinstance(query, EvidenceQuery)}
 
 
 def question_before(frame: str, task: Task, sample: Sample) -> str:

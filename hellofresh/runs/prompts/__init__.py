@@ -402,6 +402,7 @@ def parse_prompt_set(
             f"has no prompts for the regime {regime!r}",
             where=where,
             expected=f"a table [regimes.{regime}]",
+            fix="Name a file that has it: --prompt-set FILE.",
             code="missing-regime",
         )
     return _prompt_set(parsed, regime, where)

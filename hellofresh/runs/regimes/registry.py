@@ -33,7 +33,7 @@ _ALL: tuple[Regime, ...] = (
     Correction(),
     Propose(),
 )
-REGIMES: Registry[Regime] = Registry("regime", "hellofresh.regimes", ((regime.name, regime) for regime in _ALL))
+REGIMES: Registry[Regime] = Registry("regime", "hellofresh.regimes", _ALL)
 
 
 def regimes_for(task: Task) -> list[str]:

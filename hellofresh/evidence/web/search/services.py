@@ -383,7 +383,7 @@ def open_provider(
     if name == "ddgs":
         return Ddgs()
     if name not in SERVICES:
-        provider: SearchProvider = plugins(PLUGINS, name)[name](settings.options, replay=replay)
+        provider: SearchProvider = plugins(PLUGINS, name, Callable)[name](settings.options, replay=replay)
         return provider
     base_url, key = _place(SERVICES[name], getattr(settings, name), replay=replay)
     return HttpProvider(SERVICES[name], base_url, key, retries)
