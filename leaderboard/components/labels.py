@@ -181,7 +181,7 @@ def fact_text(name: str, value: str | float | bool) -> str:
         return yes if value else no
     if isinstance(value, str):
         return visible(value[:10] if name.endswith("_at") else value, 200)
-    return duration(value) if name.endswith("_s") else f"{round(value, 3):,}"
+    return duration(value) if name.endswith("_s") else f"{round(value, 3):,}".replace("-", "\N{MINUS SIGN}")
 
 
 def money(dollars: float) -> str:

@@ -329,7 +329,10 @@ def _every_two(visit: Visit, split: SplitKey, known: Sequence[str]) -> Html:
     for one in known:
         against = visit.board.against(split, one)
         tested = [pair if pair and not math.isnan(pair.difference) else None for pair in map(against.get, known)]
-        cells = [(signed(pair.difference, scale.title), _p_value(pair)) if pair else DASH for pair in tested]
+        cells = [
+            (signed(pair.difference, scale.title), _p_value(pair).partition(",")[0]) if pair else DASH
+            for pair in tested
+        ]
         rows.append([named(entries[one].name, 40), *cells])
     columns: list[Column] = [("name", "System"), *(("number", named(entries[two].name, 24)) for two in known)]
     said = "The system of the row minus that of the column, with p-values adjusted for all pairs on the board."

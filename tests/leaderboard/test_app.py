@@ -123,6 +123,7 @@ def test_two_to_five_systems_are_compared_and_the_link_keeps_them(board: Workspa
     assert "fair is better than poor" in two and "Agreement" in two
     three = shown(app("compare", **QUARTER, **dict(zip(("one", "two", "three"), list(origins.values()), strict=False))))
     assert three.count("<details>") == 3 and "adjusted for all pairs on the board" in three
+    assert three.partition("<details>")[0].count("adjusted") == 1
     assert "Tick two to five systems" in text(shown(app("compare", **QUARTER, one=origins["fair"])))
 
 
