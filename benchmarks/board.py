@@ -69,6 +69,7 @@ class Site:
         chart: a selector of the chart.
         search, choose: type a word, choose a regime.
         turn: opens another page and waits for its content; None if there is none.
+        table: opens the table, where a page shows it only when asked; None if it is there at once.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Site:
     search: Callable[[Page], None]
     choose: Callable[[Page], None]
     turn: Callable[[Page], None] | None = None
+    table: Callable[[Page], None] | None = None
 
 
 @dataclass(slots=True)
@@ -112,6 +114,21 @@ def fill(label: str) -> Callable[[Page], None]:
         page.keyboard.press("Enter")
 
     return act
+
+
+def behind_filters(act: Callable[[Page], None]) -> Callable[[Page], None]:
+    """An action on what the app keeps behind its button Filters."""
+
+    def opened(page: Page) -> None:
+        if not page.get_by_label("Find a system or team").first.is_visible():
+            page.get_by_role("button", name="Filters").click()
+        act(page)
+
+    return opened
+
+
+def to_table(page: Page) -> None:
+    page.get_by_text("Table", exact=True).first.click(timeout=LONG_MS)
 
 
 def fill_here(page: Page) -> None:
@@ -179,16 +196,18 @@ def sites(workspace: Path, folder: Path, page: str) -> dict[str, Site]:
     task, edition = page.strip("/").split("/")[:2]
     found = {
         "app": Site("app", streamlit(ROOT / "leaderboard" / "app.py"), {"HELLOFRESH_DATA": str(workspace)},
-                    f"/?page=leaderboard&task={task}&edition={edition}&provenance=all", grid, VEGA,
-                    fill("Find a system or team"), pick_from_list, to_compare),
+                    f"/leaderboard?task={task}&edition={edition}&provenance=all", grid, None,
+                    behind_filters(fill("Find a system or team")), behind_filters(pick_from_list), to_compare,
+                    to_table),
         "site": Site("site", [sys.executable, "-c", HELLOFRESH, "board", "serve", "--port", "PORT"],
                      {"HELLOFRESH_DATA": str(workspace)}, page, shown, None,
-                     fill_here, pick_here, to_compare),
+                     fill_here, pick_here, to_compare, to_table),
         "streamlit": Site("streamlit", streamlit(plain), files, "/", grid, VEGA, fill("Find a system or team"),
                           pick_from_list),
         "page": Site("page", [*served, str(folder / "page")], {}, "/", static, None, fill("Find a system or team"),
                      pick_on_page),
-        "export": Site("export", [*served, str(folder / "copy")], {}, page, shown, None, fill_here, pick_here),
+        "export": Site("export", [*served, str(folder / "copy")], {}, page, shown, None, fill_here, pick_here,
+                       None, to_table),
     }  # fmt: skip
     if importlib.util.find_spec("gradio"):
         found["gradio"] = Site("gradio", [sys.executable, str(gradio)], {**files, "PORT": "PORT"}, "/", static, None,
@@ -269,6 +288,8 @@ def visit(page: Page, site: Site, address: str, rows: int) -> tuple[float, float
     """Seconds until all rows have arrived, and until the chart has."""
     begin = time.perf_counter()
     page.goto(address + site.path, wait_until="commit")
+    if site.table:
+        site.table(page)
     wait_rows(page, site, f"shown === {rows}")
     table = time.perf_counter() - begin
     if not site.chart:

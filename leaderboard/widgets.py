@@ -103,8 +103,9 @@ def show_guess(part: GuessPart) -> None:
         st.html(str(el("div", part.samples[place][0], class_="hf")))
         with st.container(horizontal=True):
             for label in reversed(range(len(part.classes))):
+                # alike: a coloured one would suggest its answer
                 st.button(part.classes[label].capitalize(), key=f"guess-{place}-{label}", width="stretch",
-                          type="primary" if label else "secondary", on_click=answers.append, args=[label])  # fmt: skip
+                          on_click=answers.append, args=[label])  # fmt: skip
     if place:
         mine = sum(answer == truth for answer, (_, truth, _) in zip(answers, part.samples, strict=False))
         tally = [el("span", "You ", el("b", f"{mine} of {place}"))]

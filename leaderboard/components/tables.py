@@ -101,7 +101,7 @@ def line_above(same: Iterable[tuple[Text, Cell]]) -> Html | None:
     for title, content in same:
         value, small = content if isinstance(content, tuple) else (content, None)
         if value not in _EMPTY:
-            parts += ["; ", join([title, " " if title else None, value, ", " if small else None, small])]
+            parts += ["; ", join([title, ": " if title else None, value, ", " if small else None, small])]
     return el("p", el("small", "In all rows: ", *parts[1:], "."), class_="hf-same") if parts else None
 
 

@@ -76,9 +76,9 @@ def test_every_column_says_what_it_means_and_stands_in_downloads() -> None:
 
 
 @pytest.mark.parametrize(("rows", "above", "heads"), [
-    ([("a", "1", "x"), ("b", "1", "y"), ("c", "1", "z")], "In all rows: N 1.", "SRT"),
+    ([("a", "1", "x"), ("b", "1", "y"), ("c", "1", "z")], "In all rows: N: 1.", "SRT"),
     ([("a", ("1", "of 2"), "x"), ("b", ("1", "of 2"), "x"), ("c", ("1", "of 2"), "x")],
-     "In all rows: N 1, of 2; T x.", "SR"),
+     "In all rows: N: 1, of 2; T: x.", "SR"),
     ([(("a", "us"), "1", "x"), (("b", "us"), "2", "y"), (("c", "us"), "1", "x")], "In all rows: us.", "SRNT"),
     ([("a", DASH, None), ("b", DASH, None), ("c", DASH, None)], "", "SR"),
     ([("a", "1", "x"), ("b", "1", "x")], "", "SRNT"),
@@ -99,7 +99,7 @@ def test_a_column_of_the_ranking_that_is_equal_for_all_stands_above_it() -> None
     facts = ModelFacts(maker="Acme", size_billions=7)
     same = table(*[replace(line(), result=replace(line().result, facts=facts))] * 3)
     assert (
-        "In all rows: Cutoff <bdi>2023-01-01</bdi>; Provenance run here; Maker <bdi>Acme</bdi>."
+        "In all rows: Cutoff: <bdi>2023-01-01</bdi>; Provenance: run here; Maker: <bdi>Acme</bdi>."
         in same.partition("<table")[0]
     )
     numbers = {title: number for number, title in enumerate(columns_of(SCALE), start=5)}

@@ -201,8 +201,8 @@ def unrated(one: Trouble) -> None:
     write_submission(Path("handed/team/system"), rows, "Hashes", "Team")
     one.cli("submission", "add", "handed/team/system", "--edition", str(QUARTER))
     one.at(DAYS.deadline)
-    assert " ".join(sections()["Responses that nobody rated"][0]) in one.cli("quarter", "status")
-    one.type(sections()["Responses that nobody rated"][0])
+    assert " ".join(sections()["Unrated responses"][0]) in one.cli("quarter", "status")
+    one.type(sections()["Unrated responses"][0])
 
 
 def archived(one: Trouble) -> None:
@@ -236,7 +236,7 @@ CASES: Mapping[str, Callable[[Trouble], None] | None] = {
     "Texts or sketches are lost": None,  # test_copies_of_released_notes_are_left_out_also_without_their_texts
     "A target was edited": edited, "Two maintainers": two, "A dump whose columns changed": columns,
     "A model is retired in mid-run": retired, "A wrong label": wrong_label, "A submission is withdrawn": withdrawn,
-    "Responses that nobody rated": unrated, "A text must go from archived dumps": archived,
+    "Unrated responses": unrated, "A text must go from archived dumps": archived,
     "The clock is wrong": clock, "A day ended early": early,
 }  # fmt: skip
 
