@@ -20,6 +20,9 @@ from hellofresh.runs.regimes import BaseRegime, Outcome, get_regime
 from hellofresh.stats.metrics import ClassCounts, Metric, check_metric
 from hellofresh.tasks import _base, get_task
 from leaderboard import views
+from leaderboard.components import standings
+from leaderboard.components.scale import Scale
+from leaderboard.components.standings import BoardColumn
 from leaderboard.views.visit import Page
 
 Install = Callable[..., None]
@@ -72,6 +75,14 @@ def test_a_page_has_a_path_of_its_own_that_names_a_file(install: Install, path: 
     install("hellofresh.pages", ("mine", Page("Mine", path, lambda visit: None, "Mine.")))
     with pytest.raises(UsageError, match=r"the page of another package cannot be called"):
         views.all_pages.__wrapped__()
+
+
+@pytest.mark.parametrize("title", ["Team", "Kind", "F1"])
+def test_a_column_has_a_title_of_its_own(install: Install, monkeypatch: pytest.MonkeyPatch, title: str) -> None:
+    column = BoardColumn(title, "text", "", lambda line: "", lambda line: {})
+    monkeypatch.setattr(standings, "added_columns", lambda: (column,))
+    with pytest.raises(UsageError, match=f"the column of another package cannot be called '{title}'"):
+        standings.columns_of(Scale("F1"))
 
 
 @pytest.mark.parametrize("name", ["scores", "../x", "Mine"])

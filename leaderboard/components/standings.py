@@ -81,6 +81,9 @@ class Line:
         return f"{interval(self.result.headline)}{self.mark}"
 
 
+_FIXED = frozenset({"#", "Rank", "System", "95% interval", "Ranks", "Team", "Kind"})  # left of these in the app
+
+
 @dataclass(frozen=True, slots=True)
 class BoardColumn:
     """A column of the ranked table, right of the chart. Packages add more by entry points of `hellofresh.columns`.
@@ -137,7 +140,7 @@ def columns_of(scale: Scale) -> Mapping[str, BoardColumn]:
     rest = [column for column in _COLUMNS if not column.shown]
     ours = {column.title: column for column in (*shown, *_of_metrics(scale), *rest)}
     for column in added_columns():
-        refuse_taken("column", column.title, ours)
+        refuse_taken("column", column.title, {*ours, *_FIXED, scale.title})
         ours[column.title] = column
     return ours
 
