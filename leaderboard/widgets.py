@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlencode
 
 import polars as pl
 import streamlit as st
@@ -77,7 +78,8 @@ def show_ranking(part: RankingPart, show: Callable[[Part], None]) -> None:
         with st.popover("Filters"):
             kept = _narrowed(part.table)
         with st.popover("Share"):
-            st.code(st.context.url or "", language=None)
+            query = urlencode(st.query_params.to_dict())  # Streamlit's address of a page leaves it out
+            st.code(f"{st.context.url or ''}{query and '?'}{query}", language=None)
     picture, values, *others = st.tabs(["Ranking", "Table", *part.tabs])
     with picture:
         st.html(str(el("div", part.draw(kept), class_="hf")))
