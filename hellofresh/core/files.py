@@ -69,21 +69,19 @@ def atomic_path(path: Path, *, mode: int = 0o644) -> Iterator[Path]:
         _make_folder(path.parent, 0o777 if mode & 0o077 else 0o700)
         descriptor, name = tempfile.mkstemp(prefix=temporary_prefix(path.name), dir=path.parent)
         os.close(descriptor)
+        temporary = Path(name)
+        try:
+            yield temporary
+            temporary.chmod(mode)
+            with temporary.open("rb") as file:
+                os.fsync(file.fileno())
+            temporary.replace(path)
+            sync_folder(path.parent)
+        finally:
+            with suppress(OSError):
+                temporary.unlink()
     except OSError as error:
         raise unwritable(path, error) from error
-    temporary = Path(name)
-    try:
-        yield temporary
-        temporary.chmod(mode)
-        with temporary.open("rb") as file:
-            os.fsync(file.fileno())
-        temporary.replace(path)
-        sync_folder(path.parent)
-    except OSError as error:
-        raise unwritable(path, error) from error
-    finally:
-        with suppress(OSError):
-            temporary.unlink()
 
 
 def sync_folder(folder: Path) -> None:

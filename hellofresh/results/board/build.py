@@ -138,11 +138,6 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
             code="nothing-scored",
         )
     analyses = analyses_to_show(splits, quarters)
-    for name, one in plugins("hellofresh.analyses").items():
-        for found in analyses:
-            last, again = f"analyses/{found.edition}/{found.task}/{one.name}", f"{one.name} --edition {found.edition}"
-            packages = plugin_makers("hellofresh.analyses", [name])
-            notes += Stage.older(workspace, last, packages, f"hellofresh analyse {again}")
     settings = Settings.load()
     addresses, added = settings.site, {name: one.model_dump(mode="json") for name, one in settings.added.items()}
     inputs = [
@@ -158,6 +153,11 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
     folder, mode = (workspace.private_board, 0o600) if private else (workspace.board, 0o644)
     tasks = {one.task for one in splits.places} & TASKS.keys()
     made_by = makers(__name__) | plugin_makers("hellofresh.tables", added_tables()) | task_makers(*map(get_task, tasks))
+    for name, one in plugins("hellofresh.analyses").items():
+        for found in analyses:
+            last, again = f"analyses/{found.edition}/{found.task}/{one.name}", f"{one.name} --edition {found.edition}"
+            packages = plugin_makers("hellofresh.analyses", [name])
+            notes += Stage.older(workspace, last, packages, f"hellofresh analyse {again}")
     stage = Stage.of(workspace, "private board" if private else "board", inputs, made_by)
     changes = stage.changes()
     if changes == []:

@@ -103,18 +103,18 @@ def scored_splits(workspace: Workspace, *, private: bool = False) -> ScoredSplit
     """
     found, moment = places(workspace), now()
     opened = [place for place in found if place.has_opened(workspace, moment)]
-    for place in found:  # before a table is read, so that figures of other bytes reach no board
-        Stage.hold(workspace, score_stage(place.edition, place.split), score_command(place.edition, place.split))
     judged = _judged(workspace, {place.edition for place in found})
     strays = _refuse_strays(workspace, found, judged)
-    every = scan_scores(workspace, found)
-    scores, notes = _of_known_metrics(every)
-    for place in found:
+    older = dict[str, None]()
+    for place in found:  # before a table is read, so that figures of other bytes reach no board
         made_by = task_makers(TASKS[place.task]) if place.task in TASKS else {}
         stage, again = score_stage(place.edition, place.split), score_command(place.edition, place.split)
-        notes += {*Stage.older(workspace, stage, made_by, again)} - {*notes}  # another task has the same
+        Stage.hold(workspace, stage, again)
+        older |= dict.fromkeys(Stage.older(workspace, stage, made_by, again))  # another task has the same
+    every = scan_scores(workspace, found)
+    scores, notes = _of_known_metrics(every)
     files = [*(path for _, path in score_files(workspace)), *judged, *_files_of(workspace, found)]
-    return ScoredSplits(workspace, private, found, opened, every, scores, [*notes, *strays], files)
+    return ScoredSplits(workspace, private, found, opened, every, scores, [*notes, *older, *strays], files)
 
 
 def _judged(workspace: Workspace, editions: Collection[Edition]) -> list[Path]:
