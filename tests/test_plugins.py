@@ -120,12 +120,12 @@ def test_a_metric_that_does_not_work_is_refused_before_anything_is_scored(instal
     check_metric(accuracy(), 2)
     changed, said = METRICS[what]
     install("hellofresh.metrics", ("mine", lambda classes: [accuracy(**changed)]))
-    _base._added_metrics.cache_clear()
+    _base.added_metrics.cache_clear()
     try:
         with pytest.raises(UsageError, match=said):
             replace(get_task("x-notes"))
     finally:
-        _base._added_metrics.cache_clear()
+        _base.added_metrics.cache_clear()
 
 
 @pytest.mark.parametrize("given", [None, Outcome([]), Outcome(["yes"])])

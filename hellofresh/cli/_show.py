@@ -25,6 +25,7 @@ from hellofresh.runs.record import read_predictions
 from hellofresh.stats.intervals import few_clusters
 from hellofresh.stats.metrics import Metric
 from hellofresh.tasks import get_task
+from hellofresh.tasks._base import added_metrics
 from hellofresh.tasks.outputs import Choice, output_of
 from hellofresh.tasks.samples import Label, to_json
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 _WIDE = 140  # characters from which on all metrics fit in a row
 _UNCHANGED = " (nothing has changed, skipped)"
 _HIDDEN_COLUMNS = frozenset({"team", "kind", "smoke_test", "prompt"})
-_SHOWN = 4  # maximum metrics in a table, the headline first
+_SHOWN = 4  # maximum metrics of ours in a table, the headline first
 _EXCERPT = 300  # about four lines of a terminal
 
 
@@ -179,7 +180,8 @@ def _show_scores(output: CommandOutput, scored: ScoredSplit, task: str) -> None:
     """Show the scores of a task, the best system first, and notes on their intervals."""
     known, wide = get_task(task).on(scored.split), output.width >= _WIDE
     there = {score.metric for score in scored.scores if score.task == task}
-    metrics = [*known.metrics[:_SHOWN], *(metric for metric in known.fact_metrics if metric.name in there)]
+    shown, further = known.metrics[:_SHOWN], (*added_metrics(known.classes), *known.fact_metrics)
+    metrics = [*shown, *(metric for metric in further if metric.name in there and metric not in shown)]
     others = [{score.origin: score for score in _headline(scored, task, metric)} for metric in metrics]
     ordered = sorted(others[0].values(), key=attrgetter("system"))
     ordered.sort(key=attrgetter("value"), reverse=metrics[0].higher_is_better)

@@ -71,7 +71,7 @@ class DataStatement(Strict):
 
 
 @cache
-def _added_metrics(classes: tuple[str, ...]) -> tuple[Metric, ...]:
+def added_metrics(classes: tuple[str, ...]) -> tuple[Metric, ...]:
     """What other packages add to a task of choices with these classes; raises UsageError if one does not work."""
     found = list[Metric]()
     for name, make in plugins("hellofresh.metrics", of=Callable).items():
@@ -187,7 +187,7 @@ class Task:
             usual = two_class_metrics() if len(self.classes) == 2 else class_metrics(self.classes)
             object.__setattr__(self, "metrics", usual)
         if self.output is Choice:
-            added = [metric for metric in _added_metrics(self.classes) if metric not in self.metrics]  # by `replace`
+            added = [metric for metric in added_metrics(self.classes) if metric not in self.metrics]  # by `replace`
             for metric in added:
                 refuse_taken("metric", metric.name, [one.name for one in self.every_metric])
             object.__setattr__(self, "metrics", (*self.metrics, *added))

@@ -374,10 +374,10 @@ def installed(monkeypatch):
 
     monkeypatch.setattr(found_plugins, "entry_points", entry_points)
     monkeypatch.setattr(EntryPoint, "load", lambda self: globals()[self.value.split(":")[1]])
-    _base._added_metrics.cache_clear()
+    _base.added_metrics.cache_clear()
     yield
     monkeypatch.undo()
-    _base._added_metrics.cache_clear()
+    _base.added_metrics.cache_clear()
 
 
 @pytest.mark.usefixtures("installed")
