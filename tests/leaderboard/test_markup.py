@@ -150,7 +150,8 @@ def shown(source: object) -> str:
 @given(WORDS, WORDS, WORDS)
 def test_nothing_of_the_paragraph_and_of_the_spans_is_lost(before: str, gone: str, after: str) -> None:
     drawn = shown(edit_html(f"{before} {gone} {after}", gone, "new words"))
-    assert drawn.split() == [*f"{before} {gone} {after}".split(), "Added", "new", "words"]
+    whole = f"{before} {gone} {after} Added new words"
+    assert "".join(drawn.split()) == "".join(whole.split())  # what is gone may be marked within a longer word
 
 
 def test_spans_are_marked_in_their_order() -> None:
