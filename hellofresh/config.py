@@ -197,7 +197,7 @@ class SourceSettings(_Extended):
         kinds = dict[str, type[Strict]]()
         for name in (name for name in names if name in TASKS):
             task, added = TASKS[name], f"sources.{name}"
-            kind = task.source_settings or plugins("hellofresh.settings", added).get(added)
+            kind = task.source_settings or plugins("hellofresh.settings", added, type).get(added)
             if kind is None and task.is_living and task.source == name:
                 off = os.environ.get("HELLOFRESH_PLUGINS") == "none"
                 what = "HELLOFRESH_PLUGINS=none leaves out what collects" if off else "no installed package collects"

@@ -354,6 +354,8 @@ def test_people_predict_by_keyboard_mouse_and_phone_and_each_answer_arrives_once
         page, mine = context.new_page(), list[tuple[int, int, int]]()
         page.goto(study.address(rater))
         assert serious_findings(page) == []
+        expect(page.locator("main")).to_contain_text("six buttons")
+        expect(page.locator("main")).not_to_contain_text("from 0 to 100")
         begin(page)
         assert serious_findings(page) == []
         assert not page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")

@@ -245,6 +245,14 @@
 
   const notice = (...parts) => el("div", { className: "notice" }, ...parts);
 
+  /** What is asked, as it is answered: where buttons say how sure one is, no certainty is typed. */
+  function asked() {
+    const found = study.criteria.map((item) => [item.id, item.title, item.definition]);
+    if (!scaled) return found;
+    return found.filter(([id]) => id !== "certainty")
+      .map(([id, title, definition]) => [id, title, id === "class" ? `${definition} The six buttons also say how sure you are.` : definition]);
+  }
+
   function showInstructions() {
     const example = (item, number) =>
       el("section", {},
@@ -257,7 +265,7 @@
       el("p", {}, "Questions show their keys: a digit answers the question that you are at, Enter submits when all are answered, and U undoes the last one. You can stop at any time and go on later in the same browser."),
       ...study.examples.map(example),
       el("h2", {}, "The questions"),
-      el("dl", {}, ...study.criteria.flatMap((item) => [el("dt", {}, item.title), el("dd", {}, item.definition)])),
+      el("dl", {}, ...asked().flatMap(([, title, definition]) => [el("dt", {}, title), el("dd", {}, definition)])),
       el("p", {}, el("button", { className: "main", id: "start", onclick: () => { page.instructions = false; show(); window.scrollTo(0, 0); } },
         page.submitted.size ? "Go on" : "Start")),
     );

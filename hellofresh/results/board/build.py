@@ -153,11 +153,7 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
     folder, mode = (workspace.private_board, 0o600) if private else (workspace.board, 0o644)
     tasks = {one.task for one in splits.places} & TASKS.keys()
     made_by = makers(__name__) | plugin_makers("hellofresh.tables", added_tables()) | task_makers(*map(get_task, tasks))
-    for name, one in plugins("hellofresh.analyses").items():
-        for found in analyses:
-            last, again = f"analyses/{found.edition}/{found.task}/{one.name}", f"{one.name} --edition {found.edition}"
-            packages = plugin_makers("hellofresh.analyses", [name])
-            notes += Stage.older(workspace, last, packages, f"hellofresh analyse {again}")
+    notes += _older(workspace, analyses)
     stage = Stage.of(workspace, "private board" if private else "board", inputs, made_by)
     changes = stage.changes()
     if changes == []:
@@ -181,6 +177,15 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
     stage.record([*(folder / entry.path for entry in manifest.files), *shown, *released, listed])
     why = "; ".join(changes or ())
     return BoardBuilt(folder, manifest.rows, quarters, skipped=False, why=why, notes=notes, ledgers=ledgers)
+
+
+def _older(workspace: Workspace, analyses: Sequence[AnalysesOnBoard]) -> Iterator[str]:
+    """A sentence on each shown analysis of another package whose code has changed since."""
+    for name, one in plugins("hellofresh.analyses").items():
+        packages = plugin_makers("hellofresh.analyses", [name])
+        for found in analyses:
+            last, again = f"analyses/{found.edition}/{found.task}/{one.name}", f"{one.name} --edition {found.edition}"
+            yield from Stage.older(workspace, last, packages, f"hellofresh analyse {again}")
 
 
 def _height(table: pl.LazyFrame) -> int:
